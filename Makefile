@@ -8,7 +8,7 @@ PYTHON := .venv/bin/python
 PURE := $(addprefix tests/,base contract execute/monitor judge/patch_policy judge/report present record/trace study/analysis \
     test_layers.py)
 
-.PHONY: check demo test soak pythons oldest dist containers browser agents style lint bench mutants docs clean
+.PHONY: check demo test soak pythons oldest dist containers browser agents style lint bench mutants docs site clean
 
 demo:             ## run a bundled task with three agents, and catch the one that cheats
 	@tools/bootstrap demo
@@ -66,10 +66,14 @@ mutants:          ## change the judging core in every small way, and count the c
 	@tools/bootstrap test
 	$(PYTHON) tools/mutants.py $(MODULES)
 
-docs:             ## write docs/reference anew from the code
+docs:             ## write docs/reference from the code
 	@tools/bootstrap test
 	$(PYTHON) tools/reference.py
 
+site:             ## build the documentation in site, and fail on a broken link; read it with: python -m http.server -d site
+	@tools/bootstrap test
+	NO_MKDOCS_2_WARNING=1 $(PYTHON) -m mkdocs build --strict
+
 clean:            ## remove everything that the other targets made
-	rm -rf .venv .tools .mypy_cache .ruff_cache .pytest_cache .hypothesis dist build src/proctor/execute/sandbox/bin
+	rm -rf .venv .tools .mypy_cache .ruff_cache .pytest_cache .hypothesis dist build site src/proctor/execute/sandbox/bin
 	find src tests tools bench -name __pycache__ -prune -exec rm -rf {} +

@@ -23,6 +23,7 @@ from proctor.execute.monitor.breakers.breaker_panel import BreakerPanel
 from proctor.execute.monitor.breakers.breaker_settings import Settings, caps_of
 from proctor.execute.monitor.breakers.interface import GRADES
 from proctor.execute.monitor.observation_grades import DEFAULT_RULES
+from tests.test_layers import FLOORS
 
 PROJECT = Path(__file__).resolve().parent.parent
 PAGES = (
@@ -45,9 +46,23 @@ PAGES = (
     "docs/reports.md",
     "docs/pilots.md",
     "docs/pilot-runs.md",
+    "docs/troubleshooting.md",
+    "docs/guides/evaluate-on-your-repository.md",
+    "docs/guides/compare-two-agents.md",
+    "docs/guides/review-runs.md",
+    "docs/guides/audit-a-run.md",
 )
-LONG_PAGES = ("docs/models.md", "docs/watching.md", "docs/pilots.md", "docs/pilot-runs.md")
-"""Pages whose commands take longest, for `make soak`; other tests run the same commands in other words."""
+LONG_PAGES = (
+    *("docs/models.md", "docs/watching.md", "docs/pilots.md", "docs/pilot-runs.md"),
+    *("docs/guides/compare-two-agents.md", "docs/guides/evaluate-on-your-repository.md"),
+)
+"""Pages whose commands take longest, for `make soak`; other tests run the same commands with other arguments."""
+TEXTS = (
+    "README.md",
+    "CONTRIBUTING.md",
+    "SECURITY.md",
+    *sorted(str(p.relative_to(PROJECT)) for p in PROJECT.glob("docs/**/*.md")),
+)
 
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 FILE = re.compile(r"^<!-- file: (\S+) -->\n```\w*\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -95,11 +110,16 @@ def test_commands_run_as_written(page: str, tmp_path: Path) -> None:
         (place / name).parent.mkdir(parents=True, exist_ok=True)
         (place / name).write_text(body)
     text = script(page)
-    assert text.count("\nset +e\n") >= 3
+    assert "\nset +e\n" in text
     done = subprocess.run(
         ["bash", "-c", text], cwd=place, env=environment(tmp_path), capture_output=True, text=True, timeout=900
     )
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_every_page_with_commands_is_run() -> None:
+    with_commands = {page for page in TEXTS if commands((PROJECT / page).read_text("utf-8"))}
+    assert with_commands == set(PAGES)
 
 
 def shape(text: str) -> list[str]:
@@ -115,9 +135,7 @@ def test_the_readme_shows_what_the_demo_prints(tmp_path: Path) -> None:
     assert shape(done.stdout) == shape(blocks[0])
 
 
-@pytest.mark.parametrize(
-    "page", ["README.md", *sorted(str(p.relative_to(PROJECT)) for p in PROJECT.glob("docs/**/*.md"))]
-)
+@pytest.mark.parametrize("page", TEXTS)
 def test_links_lead_somewhere(page: str) -> None:
     here = PROJECT / page
     assert [link for link in LINK.findall(here.read_text("utf-8")) if not (here.parent / link).exists()] == []
@@ -174,11 +192,49 @@ def test_the_register_names_tests_that_are_there() -> None:
 
 
 def test_anchors_lead_to_headings() -> None:
-    for here in (PROJECT / "README.md", *sorted(PROJECT.glob("docs/*.md"))):
+    for here in (PROJECT / name for name in TEXTS):
         for link, anchor in re.findall(r"\]\(([^)#:]*)#([^)]+)\)", here.read_text("utf-8")):
             page = (here.parent / link) if link else here
             heads = re.findall(r"^#+ (.+)$", page.read_text("utf-8"), re.MULTILINE)
             assert anchor in [re.sub(r"[^\w-]", "", head.lower().replace(" ", "-")) for head in heads], (here, anchor)
+
+
+def test_known_attacks_name_tests_that_exist() -> None:
+    page = (PROJECT / "docs/known-attacks.md").read_text("utf-8")
+    named = re.findall(r"`(tests/[\w/]+\.py)::(\w+)`", page)
+    assert len(named) >= 60
+    missing = [f"{path}::{name}" for path, name in named if not defines(PROJECT / path, name)]
+    assert missing == []
+    for attack in page.split("\n### ")[1:]:
+        title, _, body = attack.partition("\n")
+        for part in ("- **Done**: ", "- **Not done**: ", "- **Tests**: "):
+            assert part in body, (title, part)
+
+
+def defines(path: Path, name: str) -> bool:
+    return path.is_file() and re.search(rf"^def {name}\(", path.read_text("utf-8"), re.MULTILINE) is not None
+
+
+def test_the_architecture_page_has_every_floor_from_the_highest_down() -> None:
+    page = (PROJECT / "docs/architecture.md").read_text("utf-8")
+    assert [row[0].strip("`") for row in rows(page, 3) if row[0].startswith("`")] == list(reversed(FLOORS))
+    figure = (PROJECT / "docs/figures/floors.svg").read_text("utf-8")
+    assert re.findall(r'class="name"[^>]*>(\w+)<', figure) == list(reversed(FLOORS))
+
+
+def test_figures_have_a_title_and_a_description() -> None:
+    for name in ("flow-of-a-run", "floors"):
+        figure = (PROJECT / "docs/figures" / f"{name}.svg").read_text("utf-8")
+        assert "<title" in figure and "<desc" in figure and "prefers-color-scheme: dark" in figure
+
+
+def test_every_decision_is_in_the_list() -> None:
+    folder = PROJECT / "docs/decisions"
+    listed = rows((folder / "README.md").read_text("utf-8"), 3)[1:]
+    for row, record in zip(listed, sorted(folder.glob("0*.md")), strict=True):
+        text = record.read_text("utf-8")
+        number, _, title = text.splitlines()[0].removeprefix("# ").partition(". ")
+        assert row == [number, f"[{title}]({record.name})", "superseded" if "**Superseded.**" in text else ""]
 
 
 def test_ci_runs_the_commands_of_the_readme() -> None:

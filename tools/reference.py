@@ -1,4 +1,4 @@
-"""Writes docs/reference from the code: ``python tools/reference.py``; with ``--check`` it tells what is out of date.
+"""Writes docs/reference from the code: ``python tools/reference.py``; ``--check`` reports what is out of date.
 
 The pages are the commands' own help, the fields of contracts, pilots and agent files as the loaders know
 them, the table of event types and the exit codes. Nothing in docs/reference is written by hand.
@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 REFERENCE = Path(__file__).resolve().parent.parent / "docs" / "reference"
-NOTE = "<!-- Written by tools/reference.py from the code; `make docs` writes it anew. -->\n"
+NOTE = "<!-- Written by tools/reference.py from the code; `make docs` writes it. -->\n"
 
 
 def commands() -> str:
@@ -158,7 +158,7 @@ def events() -> str:
 
     parts = [
         "# Events\n",
-        "One line of `events.jsonl` each. The payload has at least the keys that stand here.\n",
+        "One line of `events.jsonl` each. The payload has at least the keys in this table.\n",
         "| type | actor | payload | meaning |\n|---|---|---|---|",
     ]
     for kind in EVENT_TYPES.values():
@@ -173,7 +173,7 @@ def exit_codes() -> str:
 
     words = {
         0: "yes: the command did what it was asked, and the verdict is positive",
-        1: "a negative verdict: a run that is no success, a contract that does not validate",
+        1: "a negative verdict: a run without success, or a contract that is not valid",
         2: "usage, or a contract that cannot be used",
         3: "infrastructure: the machine, a registry or the harness failed, or a verdict could not be reached",
         4: "integrity: evidence is missing, changed or out of order",
@@ -212,7 +212,7 @@ def main(arguments: list[str]) -> int:
             page.parent.mkdir(parents=True, exist_ok=True)
             page.write_text(text, "utf-8")
     if arguments and stale:
-        sys.stderr.write(f"out of date, `make docs` writes them anew: {', '.join(stale)}\n")
+        sys.stderr.write(f"out of date, `make docs` writes them: {', '.join(stale)}\n")
         return 1
     return 0
 

@@ -17,7 +17,7 @@ from proctor.execute.gateway.dialects.dialect_routes import DIALECTS
 from proctor.execute.gateway.scripted.scripted_model import ScriptedReply
 
 JSON = "application/json"
-PROVIDER, SETUP, NOBODY = "the provider", "the set-up", "nobody"
+PROVIDER, SETUP, NOBODY = "the provider", "the set-up", "none"
 
 Body = dict[str, Any]
 
