@@ -29,6 +29,7 @@ from proctor.judge.checks.sentinels import forgeable
 from proctor.judge.conversation_summary import conversation, other_models, unaffordable
 from proctor.judge.failure_attribution import interpretation
 from proctor.judge.failure_tags import tags
+from proctor.judge.mcp_servers import broken_servers
 from proctor.judge.risk_indicators import RULES as RISKS
 from proctor.judge.risk_indicators import indicators
 from proctor.judge.rubric import RUBRIC
@@ -42,7 +43,7 @@ from proctor.record.schema_versions import REPORT
 from proctor.record.secrets import RULES as SECRETS
 from proctor.record.trace.event import Event
 
-REVISION = 1
+REVISION = 2
 FILES = {"risks": RISKS, "rubric": RUBRIC, "secrets": SECRETS, "taxonomy": TAXONOMY}
 
 
@@ -318,6 +319,8 @@ def deviations(evidence: Evidence) -> list[dict[str, Any]]:
     closed = evidence.last("model.closed")
     if closed is not None and closed.payload.get("never_called"):
         found.append({"id": "model", "message": NEVER_CALLED, "evidence": pointer(closed)})
+    for message, event in broken_servers(evidence):
+        found.append({"id": "mcp", "message": message} | ({"evidence": pointer(event)} if event else {}))
     isolation = evidence.manifest.get("sandbox", {}).get("isolation", {})
     for name, means in sorted(isolation.items()):
         if means in REDUCED:
