@@ -207,7 +207,7 @@ def test_known_attacks_name_tests_that_exist() -> None:
     assert missing == []
     for attack in page.split("\n### ")[1:]:
         title, _, body = attack.partition("\n")
-        for part in ("- **Done**: ", "- **Not done**: ", "- **Tests**: "):
+        for part in ("- **Done**: ", "- **Not done**: ", "- **Tests**:"):
             assert part in body, (title, part)
 
 

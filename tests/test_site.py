@@ -89,16 +89,10 @@ def test_code_and_tables_are_shown_as_such(site: Path) -> None:
         assert "```" not in text and not re.search(r"^\|---", text, re.MULTILINE), path
 
 
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("[away](nowhere.md)", "nowhere.md"),
-        ("[away](../src/nowhere.py)", "nowhere.py"),
-        ("[away](#nowhere)", "#nowhere"),
-        ("[away](contributing.md#nowhere)", "#nowhere"),
-    ],
-)
-def test_a_broken_link_fails_the_build(text: str, said: str, tmp_path: Path) -> None:
+BROKEN = ("nowhere.md", "../src/nowhere.py", "#nowhere", "contributing.md#nowhere-else")
+
+
+def test_broken_links_fail_the_build(tmp_path: Path) -> None:
     project = tmp_path / "project"
     (project / "docs").mkdir(parents=True)
     (project / "tools").mkdir()
@@ -108,6 +102,8 @@ def test_a_broken_link_fails_the_build(text: str, said: str, tmp_path: Path) -> 
     (project / "docs/index.md").write_text("# Home\n\n[The same](../CONTRIBUTING.md#part)\n")
     (project / "CONTRIBUTING.md").write_text("# Contributing\n\n## Part\n\n[Home](docs/index.md)\n")
     assert build(project, tmp_path / "good").returncode == 0
-    (project / "docs/index.md").write_text(f"# Home\n\n{text}\n")
+    (project / "docs/index.md").write_text("# Home\n\n" + " ".join(f"[away]({link})" for link in BROKEN))
     done = build(project, tmp_path / "bad")
-    assert done.returncode == 1 and said in done.stdout + done.stderr
+    assert done.returncode == 1
+    said = done.stdout + done.stderr
+    assert [link for link in BROKEN if f"'{link}'" not in said] == []
