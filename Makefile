@@ -8,7 +8,7 @@ PYTHON := .venv/bin/python
 PURE := $(addprefix tests/,base contract execute/monitor judge/patch_policy judge/report present record/trace study/analysis \
     test_layers.py)
 
-.PHONY: check demo test soak pythons oldest dist containers browser agents style lint bench mutants docs site clean
+.PHONY: check demo test soak pythons oldest dist containers browser agents style lint honest bench mutants docs site clean
 
 demo:             ## run a bundled task with three agents, and catch the one that cheats
 	@tools/bootstrap demo
@@ -57,6 +57,10 @@ style:            ## style and format
 
 lint: style       ## style, format and types
 	$(PYTHON) -m mypy
+
+honest:           ## judge every right solution at hand TIMES times: none may be called forged
+	@tools/bootstrap test
+	$(PYTHON) -m tests.forgeries.loader $(or $(TIMES),6)
 
 bench:            ## speed against the floor of doing the same without Proctor
 	@tools/bootstrap test

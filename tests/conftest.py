@@ -60,6 +60,15 @@ def _temporary_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         yield
 
 
+@pytest.fixture
+def shared_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A home that all workers of a session share: each contract is fetched, set up and given variants once."""
+    base = tmp_path_factory.getbasetemp()
+    home = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "shared-home"
+    monkeypatch.setenv("PROCTOR_HOME", str(home))
+    return home
+
+
 @pytest.fixture(scope="session")
 def project() -> Path:
     """The root of the source tree."""

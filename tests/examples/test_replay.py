@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.examples.test_examples import each, proctor_says, validated
+from tests.examples.test_examples import each, proctor_says, require_validated
 
 # the end of a pipe reads all of it: where it leaves early, chance decides whether what writes to it is ended
 WORDS = "ls -la; date; echo $$ >&2; grep -rnc . . | sort | tail -n 40; echo one > note.txt; chmod 755 note.txt"
@@ -23,6 +23,9 @@ turns:
   - say: "Nothing is solved."
 """
 
+TIMES = 3
+"""How often in a row every example must decide as it should."""
+
 
 def same(run: Path | str, depth: str) -> None:
     """Replays must say that everything came out as recorded."""
@@ -33,10 +36,8 @@ def same(run: Path | str, depth: str) -> None:
 @pytest.mark.soak
 @pytest.mark.corpus
 @each
-def test_the_no_op_and_the_reference_are_judged_the_same_again(example: Path) -> None:
-    runs = validated(example, 1)
-    assert len(runs) == 2
-    for run in runs:
+def test_the_no_op_and_the_reference_are_judged_the_same_every_time_and_again(example: Path) -> None:
+    for run in require_validated(example, TIMES)[-2:]:
         same(run, "--breakers")
         code, told = proctor_says("replay", run, "--acceptance")
         assert (code, told["same"], told["base"]) == (0, True, []) and len(told["checks"]) >= 2

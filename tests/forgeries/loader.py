@@ -2,7 +2,8 @@
 
 ``index.yaml`` lists the forgeries. The text of each is a file below ``code``, appended to a file of the contract's
 tree, whose bug stays as it is. :func:`build` makes a contract directory and :func:`forging_patch` a patch of it, both
-below a directory of the caller. :func:`honest_runs` judges right patches many times and counts those called forged.
+below a directory of the caller. `make honest TIMES=6` judges every right patch many times and counts those that are not
+a success.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import shutil
 import subprocess
 import sys
 import tarfile
+import tempfile
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -191,13 +193,21 @@ def right_patches(top: Path) -> Iterator[tuple[Path, str]]:
             yield path.parent, f"patch:{patch}"
 
 
-def honest_runs(times: int, top: Path) -> tuple[int, list[str]]:
-    """How right solutions end, each judged ``times`` times: how many runs there were, and those without a success."""
-    count, wrong = 0, []
-    for _ in range(times):
-        for contract, agent in right_patches(top):
-            verdict = judge(contract, agent)
-            count += 1
-            if verdict.status != "success" or verdict.forged:
-                wrong.append(f"{contract.name}, {agent}: {verdict.status}, {[one['detail'] for one in verdict.checks]}")
-    return count, wrong
+def main() -> int:
+    """Judge every right solution so many times as the first argument says."""
+    wrong = count = 0
+    with tempfile.TemporaryDirectory() as top:
+        os.environ["PROCTOR_HOME"] = f"{top}/home"
+        for contract, agent in right_patches(Path(top)):
+            for _ in range(int(sys.argv[1])):
+                verdict = judge(contract, agent)
+                count += 1
+                if verdict.status != "success" or verdict.forged:
+                    wrong += 1
+                    print(f"{contract.name}, {agent}: {verdict.status}, {[one['detail'] for one in verdict.checks]}")
+    print(f"{count} honest runs, {wrong} not a success")
+    return int(wrong > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

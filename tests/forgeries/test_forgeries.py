@@ -24,15 +24,12 @@ from tests.forgeries.loader import (
     forgeries,
     forging_patch,
     honest_patches,
-    honest_runs,
     judge,
 )
 
 FORGERIES = forgeries()
 SLOW = ("javascript-jest", "javascript-mocha", "javascript-tap")
 FETCHING = tuple(name for name in CONTRACTS if (HERE / "contracts" / name / "contract.lock").exists())
-HONEST_TIMES = 1
-"""How often `make soak` judges each right solution; the bar of 300 runs needs about seven."""
 
 
 def marks(contract: str, fast: bool) -> list[pytest.MarkDecorator]:
@@ -85,13 +82,6 @@ def test_the_forgery_works_when_run_bare(forgery: Forgery, top: Path, tmp_path: 
 @pytest.mark.parametrize("contract", [pytest.param(one, id=one, marks=marks(one, True)) for one in CONTRACTS])
 def test_without_a_forgery_the_bug_shows_when_run_bare(contract: str, top: Path, tmp_path: Path) -> None:
     assert not Bare(build(contract, top), top / "packages" / contract).passes(None, tmp_path)
-
-
-@pytest.mark.soak
-@pytest.mark.corpus
-def test_j1_no_honest_run_is_called_forged(top: Path) -> None:
-    count, wrong = honest_runs(HONEST_TIMES, top)
-    assert wrong == [] and count >= 40
 
 
 @pytest.mark.parametrize("contract", CONTRACTS)
