@@ -8,15 +8,18 @@ PYTHON := .venv/bin/python
 PURE := $(addprefix tests/,base contract execute/monitor judge/patch_policy judge/report present record/trace study/analysis \
     test_layers.py)
 
+QUICK := -m \"not soak and not container and not agents and not browser\"
+
 .PHONY: check demo test soak pythons oldest dist containers browser agents style lint honest bench mutants docs site clean
 
 demo:             ## run a bundled task with three agents, and catch the one that cheats
 	@tools/bootstrap demo
 	.venv/bin/proctor demo
 
+# One process writes the byte code of all tests first; otherwise each worker of the first session makes all of it.
 test: style       ## style, types and every test but the long ones and those that need an engine, a browser or real agents
 	@$(PYTHON) tools/parallel.py \
-	    tests='$(PYTHON) -m pytest -n 6 --dist worksteal -m "not soak and not container and not agents and not browser"' \
+	    tests='sh -c "$(PYTHON) -m pytest -n 0 --collect-only -qq >/dev/null && exec $(PYTHON) -m pytest -n 6 --dist worksteal $(QUICK)"' \
 	    types='$(PYTHON) -m mypy'
 
 check: style      ## style, types and the tests that start no sandbox, in about a minute

@@ -53,7 +53,8 @@ PAGES = (
     "docs/guides/audit-a-run.md",
 )
 LONG_PAGES = (
-    *("docs/models.md", "docs/watching.md", "docs/pilots.md", "docs/pilot-runs.md"),
+    *("docs/models.md", "docs/watching.md", "docs/pilots.md", "docs/pilot-runs.md", "docs/queries.md"),
+    *("docs/judging.md", "docs/agents.md", "docs/privacy.md", "docs/analyse.md"),
     *("docs/guides/compare-two-agents.md", "docs/guides/evaluate-on-your-repository.md"),
 )
 """Pages whose commands take longest, for `make soak`; other tests run the same commands with other arguments."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -84,7 +85,12 @@ SOURCES = {
     for path in sorted(PACKAGE.rglob("*.py"))
     if not path.is_relative_to(DATA) and "__pycache__" not in path.parts
 }
-TREES = {name: ast.parse(path.read_bytes(), filename=str(path)) for name, path in SOURCES.items()}
+
+
+@cache
+def trees() -> dict[str, ast.Module]:
+    """The syntax tree of each module."""
+    return {name: ast.parse(path.read_bytes(), filename=str(path)) for name, path in SOURCES.items()}
 
 
 def imported(node: ast.AST, name: str) -> Iterator[str]:
@@ -104,7 +110,7 @@ def imported(node: ast.AST, name: str) -> Iterator[str]:
 
 def own_imports(name: str) -> Iterator[tuple[str, int]]:
     """The modules of Proctor that module ``name`` imports anywhere, with the line."""
-    for node in ast.walk(TREES[name]):
+    for node in ast.walk(trees()[name]):
         for target in imported(node, name):
             if target != "proctor" and not target.startswith("proctor."):
                 continue
@@ -184,7 +190,7 @@ def test_imports_make_no_circles() -> None:
 
 def inner_imports(name: str) -> Iterator[tuple[str, int]]:
     """What the functions of a module import, with the line."""
-    for function in ast.walk(TREES[name]):
+    for function in ast.walk(trees()[name]):
         if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
             for node in ast.walk(function):
                 for target in imported(node, name):
@@ -217,7 +223,7 @@ CALLS_OTHER_PACKAGES = {"conduct.session.agent_setup", "execute.agents.adapters.
 def test_only_the_command_line_catches_everything() -> None:
     found = [
         f"{SOURCES[name].relative_to(PROJECT)}:{node.lineno}"
-        for name, tree in TREES.items()
+        for name, tree in trees().items()
         if name.split(".")[0] != "cli" and room(name) not in STANDS_ALONE and name not in CALLS_OTHER_PACKAGES
         for node in ast.walk(tree)
         if isinstance(node, ast.ExceptHandler) and broad(node)
@@ -226,7 +232,7 @@ def test_only_the_command_line_catches_everything() -> None:
 
 
 def test_every_module_says_what_it_is_for() -> None:
-    silent = [str(SOURCES[name].relative_to(PROJECT)) for name, tree in TREES.items() if not ast.get_docstring(tree)]
+    silent = [str(SOURCES[name].relative_to(PROJECT)) for name, tree in trees().items() if not ast.get_docstring(tree)]
     assert silent == []
 
 

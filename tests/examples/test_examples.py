@@ -19,8 +19,8 @@ from proctor.contract.model import ArchiveRepository
 
 PROJECT = Path(__file__).resolve().parent.parent.parent
 EXAMPLES = sorted(path.parent for path in PROJECT.glob("examples/*/contract.yaml"))
-QUICK = ("parse-time-zone", "minimist-constructor-pollution", "cjson-null-arguments")
-"""The cheapest example of each language: `make test` validates them."""
+QUICK = ("parse-time-zone", "minimist-constructor-pollution")
+"""The cheapest examples: `make test` validates them."""
 
 each = pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.name)
 
@@ -30,8 +30,7 @@ def test_there_are_examples_in_three_languages() -> None:
     assert len(contracts) >= 10
     assert {contract.strata["language"] for contract in contracts} == {"python", "javascript", "c"}
     quick = [contract for contract in contracts if contract.name in QUICK]
-    assert len(quick) == len(QUICK)
-    assert {contract.strata["language"] for contract in quick} == {"python", "javascript", "c"}
+    assert {contract.strata["language"] for contract in quick} == {"python", "javascript"}
 
 
 def test_the_table_and_the_contracts_agree() -> None:
