@@ -19,7 +19,7 @@ demo:             ## run a bundled task with three agents, and catch the one tha
 # One process writes the byte code of all tests first; otherwise each worker of the first session makes all of it.
 test: style       ## style, types and every test but the long ones and those that need an engine, a browser or real agents
 	@$(PYTHON) tools/parallel.py \
-	    tests='sh -c "$(PYTHON) -m pytest -n 0 --collect-only -qq >/dev/null && exec $(PYTHON) -m pytest -n 6 --dist worksteal $(QUICK)"' \
+	    tests='sh -c "$(PYTHON) -m pytest -n 0 --collect-only -qq >/dev/null; exec $(PYTHON) -m pytest -n 6 --dist worksteal $(QUICK)"' \
 	    types='$(PYTHON) -m mypy'
 
 check: style      ## style, types and the tests that start no sandbox, in about a minute
