@@ -35,10 +35,7 @@ if TYPE_CHECKING:
     from proctor.api.pilots import plan_pilot as plan_pilot
     from proctor.api.pilots import report_pilot as report_pilot
     from proctor.api.pilots import run_pilot as run_pilot
-    from proctor.api.runs import CheckResult as CheckResult
     from proctor.api.runs import Comparison as Comparison
-    from proctor.api.runs import Gate as Gate
-    from proctor.api.runs import Report as Report
     from proctor.api.runs import Run as Run
     from proctor.api.runs import compare as compare
     from proctor.api.runs import open_run as open_run
@@ -57,6 +54,9 @@ if TYPE_CHECKING:
     from proctor.conduct.batch.batch_runs import BatchWatcher as BatchWatcher
     from proctor.contract.model import Contract as Contract
     from proctor.execute.home import Home as Home
+    from proctor.record.report_model import CheckResult as CheckResult
+    from proctor.record.report_model import Gate as Gate
+    from proctor.record.report_model import Report as Report
     from proctor.record.trace.event import Event as Event
     from proctor.record.verify import Verification as Verification
     from proctor.study.analysis.question import Question as Question
@@ -70,7 +70,7 @@ _PLACES = {
         *("PilotPlan", "PilotRun", "PilotStage", "pilot_status", "plan_pilot", "report_pilot", "run_pilot"),
     ),
     "api.runs": (
-        *("CheckResult", "Comparison", "Gate", "Report", "Run", "compare", "open_run", "replay", "rescore", "runs"),
+        *("Comparison", "Run", "compare", "open_run", "replay", "rescore", "runs"),
         "verify",
     ),
     "api.studies": ("Figure", "analyse", "plot", "query"),
@@ -80,6 +80,7 @@ _PLACES = {
     "contract.model": ("Contract",),
     "execute.home": ("Home",),
     "record.trace.event": ("Event",),
+    "record.report_model": ("CheckResult", "Gate", "Report"),
     "record.verify": ("Verification",),
     "study.analysis.question": ("Question",),
     "study.table_import.csv_reader": ("Reading",),

@@ -15,6 +15,7 @@ import pytest
 
 import proctor
 from proctor.base.canonical import canonical
+from proctor.base.json_records import to_json
 from tests.corpus_runs import NAMES, unpack
 
 DOCUMENT = "docs/api.md"
@@ -60,12 +61,12 @@ def test_a_batch_has_a_run_for_each_agent(made: proctor.BatchRuns, contract: Pat
     assert (made.errors, made.skipped, made.repeated, made.stopped) == ((), (), (), False)
     report = made.runs[1].report
     assert report.success
-    assert report.agent == "reference"
-    assert report.contract == proctor.load_contract(contract).name
+    assert report.agent.name == "reference"
+    assert report.contract.name == proctor.load_contract(contract).name
     assert [gate.id for gate in report.gates if gate.passed] == ["G1", "G2", "G3", "G4"]
     assert report.cost_usd is None
     assert isinstance(report.cost_units, Decimal)
-    assert report.data["run"] == made.runs[1].id
+    assert report.run == made.runs[1].id
     failed = next(check for check in made.runs[0].report.checks if check.outcome == "fail")
     assert failed.failing
 
@@ -103,7 +104,7 @@ def test_runs_of_earlier_versions_are_read(name: str, tmp_path: Path) -> None:
 def test_a_report_that_is_none_is_a_broken_seal(made: proctor.BatchRuns, tmp_path: Path) -> None:
     copy = tmp_path / made.runs[0].id
     shutil.copytree(made.runs[0].path, copy)
-    report = dict(made.runs[0].report.data)
+    report = to_json(made.runs[0].report)
     for broken in ({**report, "usage": {"cost": {"usd": "much"}}}, {**report, "gates": 7}):
         (copy / "report.json").write_bytes(canonical(broken))
         with pytest.raises(proctor.BrokenSeal, match="is not a report"):
@@ -120,7 +121,7 @@ def test_runs_are_compared_and_asked_for_in_sql(made: proctor.BatchRuns, home: P
 def test_a_single_run_takes_options_of_its_agent(contract: Path, home: Path) -> None:
     options = proctor.AgentOptions(name="printer", environment={"WORD": "hello"})
     run = proctor.run(contract, "command:sh -c 'echo $WORD'", agent_options=options, home=home)
-    assert run.report.agent == "printer"
+    assert run.report.agent.name == "printer"
     assert run.report.status == "failure"
 
 

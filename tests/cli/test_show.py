@@ -16,11 +16,13 @@ from proctor.cli.main import run_command
 from proctor.cli.run import why
 from proctor.cli.trace import beginning
 from proctor.cli.trace import command as trace
+from proctor.record.report_model import Termination
 from proctor.record.run_directory import RunDirectory
 from proctor.record.run_store import RunStore, StoredRun
 from proctor.record.trace.event import SALT_BYTES, Event
 from tests.conduct.resealing import Forger
 from tests.corpus_runs import unpack
+from tests.sample_reports import sample_report
 
 Proctor = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -194,12 +196,9 @@ def test_what_is_asked_of_a_run_is_not_passed_over_for_a_contract(proctor: Proct
 
 
 def test_why_a_run_failed_stands_on_one_line() -> None:
-    ending = {"code": "", "reason": "not-started", "exit_code": None}
-    report = {
-        "status": "invalid",
-        "termination": ending,
-        "problems": ["cannot run x: nothing there\n\n  check --agent"],
-    }
+    ending = Termination(code=None, reason="not-started")
+    problem = "cannot run x: nothing there\n\n  check --agent"
+    report = sample_report(status="invalid", termination=ending, problems=(problem,))
     assert why(report) == "cannot run x: nothing there; check --agent"
 
 

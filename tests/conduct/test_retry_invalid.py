@@ -16,6 +16,7 @@ from proctor.judge.run_verdict import is_repeatable
 from tests.conduct.live import Proctor, check
 from tests.conduct.talking import asking
 from tests.execute.gateway.answering import Quiet, serving
+from tests.sample_reports import sample_report
 
 ANSWER = json.dumps(
     {
@@ -120,4 +121,4 @@ def test_a_failure_of_the_agent_is_not_repeated(proctor: Proctor, make_contract:
     ],
 )
 def test_what_is_repeated(status: str, attribution: str, repeatable: bool) -> None:
-    assert is_repeatable({"status": status, "attribution": attribution}) is repeatable
+    assert is_repeatable(sample_report(status=status, attribution=attribution)) is repeatable

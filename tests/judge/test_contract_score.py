@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from proctor.base.json_records import to_json
 from proctor.contract.model import Budget, Check, Targets
 from proctor.judge.rubric import rubric_digest
 from proctor.judge.run_evidence import Evidence
@@ -35,7 +36,7 @@ def decided(check: str, outcome: str) -> Told:
 
 
 def both(evidence: Evidence) -> tuple[dict[str, Any], dict[str, Any]]:
-    return contract_score(evidence, gates(evidence)), pilot_score(evidence, gates(evidence))
+    return to_json(contract_score(evidence, gates(evidence))), to_json(pilot_score(evidence, gates(evidence)))
 
 
 def test_both_records_of_a_run_that_went_well() -> None:
@@ -82,7 +83,7 @@ def test_a_report_holds_both_and_names_the_rubric() -> None:
     evidence = evidence_of(happened())
     contract, pilot = both(evidence)
     found = scores(evidence, gates(evidence), Status("failure", "agent"))
-    assert found == {"rubric": rubric_digest(), "contract": contract, "pilot": pilot}
+    assert to_json(found) == {"rubric": rubric_digest(), "contract": contract, "pilot": pilot}
     assert scores(evidence, gates(evidence), Status("invalid", "agent")) is None
 
 
@@ -158,7 +159,7 @@ def test_a_run_that_nobody_measured_has_nothing_left() -> None:
     evidence = evidence_of(told)
     assert unused(evidence) == {}
     pilot = pilot_score(evidence, gates(evidence))
-    assert pilot == {
+    assert to_json(pilot) == {
         "value": None,
         "parts": {"correctness": "1.000000", "validity": "1.000000", "safety": "1.000000"},
         "unused": {},
@@ -182,9 +183,9 @@ def test_correctness_is_the_share_of_mandatory_acceptance_checks_that_passed(tol
         Check("build", "build", ("make",)),
     )
     evidence = evidence_of(happened(more=[*told, decided("build", "fail")]), checks=checks)
-    assert pilot_score(evidence, gates(evidence))["parts"]["correctness"] == expected
+    assert pilot_score(evidence, gates(evidence)).parts["correctness"] == expected
 
 
 def test_without_an_acceptance_check_nothing_is_correct() -> None:
     evidence = evidence_of(happened(), checks=(Check("build", "build", ("make",)),))
-    assert pilot_score(evidence, gates(evidence))["parts"]["correctness"] == "0.000000"
+    assert pilot_score(evidence, gates(evidence)).parts["correctness"] == "0.000000"

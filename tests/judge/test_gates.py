@@ -7,12 +7,13 @@ from typing import Any
 import pytest
 
 from proctor.contract.model import Check
-from proctor.judge.run_verdict import FAILED, NOT_REACHED, PASSED, Gate, gate_verdict, gates
+from proctor.judge.run_verdict import FAILED, NOT_REACHED, PASSED, gate_verdict, gates, named_gate
+from proctor.record.report_model import Gate
 from tests.judge.scene import Told, evidence_of, happened
 
-APPLIES = Gate("G1", True, "the patch applies and every check could start", ("events.jsonl#7",))
-NO_BUILD = Gate("G2", True, "the contract declares no build or static check")
-HELD = Gate("G4", True, "no violation of the policy", ("events.jsonl#6",))
+APPLIES = named_gate("G1", True, "the patch applies and every check could start", ("events.jsonl#7",))
+NO_BUILD = named_gate("G2", True, "the contract declares no build or static check")
+HELD = named_gate("G4", True, "no violation of the policy", ("events.jsonl#6",))
 TESTS = Check("tests", "acceptance", ("x",), results="pytest")
 
 
@@ -33,16 +34,12 @@ def finding(message: str, grade: str = "violation") -> Told:
 
 
 def test_a_run_in_which_everything_went_well() -> None:
-    passed = Gate("G3", True, "every mandatory check passed", ("events.jsonl#9",))
+    passed = named_gate("G3", True, "every mandatory check passed", ("events.jsonl#9",))
     assert verdicts(happened()) == (APPLIES, NO_BUILD, passed, HELD)
 
 
 def words(told: list[Told], **fields: Any) -> list[str]:
-    return [gate_verdict(vars_of(gate)) for gate in verdicts(told, **fields)]
-
-
-def vars_of(gate: Gate) -> dict[str, Any]:
-    return {"passed": gate.passed, "why": gate.why, "evidence": list(gate.evidence)}
+    return [gate_verdict(gate) for gate in verdicts(told, **fields)]
 
 
 def test_a_gate_of_which_nothing_was_recorded_was_not_reached() -> None:
@@ -54,22 +51,22 @@ def test_a_gate_of_which_nothing_was_recorded_was_not_reached() -> None:
 
 def test_a_patch_that_was_never_applied() -> None:
     validity, _, acceptance, _ = verdicts(without("patch.applied", "check.finished", "check.decided"))
-    assert validity == Gate("G1", False, "the patch was never applied")
-    assert acceptance == Gate("G3", False, "tests was never decided")
+    assert validity == named_gate("G1", False, "the patch was never applied")
+    assert acceptance == named_gate("G3", False, "tests was never decided")
 
 
 @pytest.mark.parametrize("outcome", ["fail", "error"])
 def test_a_patch_that_does_not_apply(outcome: str) -> None:
     validity, _, acceptance, _ = verdicts(happened(applied=outcome))
-    assert validity == Gate("G1", False, "no", ("events.jsonl#7",))
-    assert acceptance == Gate("G3", False, "tests was blocked: no", ("events.jsonl#8",))
+    assert validity == named_gate("G1", False, "no", ("events.jsonl#7",))
+    assert acceptance == named_gate("G3", False, "tests was blocked: no", ("events.jsonl#8",))
 
 
 def test_a_check_that_is_blocked_although_the_patch_applies() -> None:
     blocked: Told = ("check.blocked", {"check": "tests", "reason": "its files are gone"})
     validity, _, acceptance, _ = verdicts(happened(more=[blocked]))
-    assert validity == Gate("G1", False, "tests was blocked: its files are gone", ("events.jsonl#10",))
-    assert acceptance == Gate("G3", False, "tests was blocked: its files are gone", ("events.jsonl#10",))
+    assert validity == named_gate("G1", False, "tests was blocked: its files are gone", ("events.jsonl#10",))
+    assert acceptance == named_gate("G3", False, "tests was blocked: its files are gone", ("events.jsonl#10",))
 
 
 @pytest.mark.parametrize(("more", "why"), [({"detail": "no such file"}, "no such file"), ({}, "")])
@@ -79,7 +76,7 @@ def test_a_check_that_could_not_be_started(more: dict[str, str], why: str) -> No
     told = happened(more=[attempt, decided("late", "error", reason="could-not-start", **more)])
     never = Check("never", "acceptance", ("x",), mandatory=False)
     evidence = ("events.jsonl#11", "events.jsonl#10", "late.err", "late.out")
-    assert verdicts(told, checks=(TESTS, never, late))[0] == Gate(
+    assert verdicts(told, checks=(TESTS, never, late))[0] == named_gate(
         "G1", False, f"late could not be started: {why}", evidence
     )
 
@@ -94,7 +91,7 @@ def test_a_failed_check_points_at_its_attempts_and_their_logs() -> None:
     second: Told = ("check.finished", {"check": "build"})
     told = happened(more=[first, second, decided("build", "fail", reason="exit-code", detail="exited with 2")])
     evidence = ("events.jsonl#12", "events.jsonl#10", "1.err", "1.out", "events.jsonl#11")
-    assert verdicts(told, checks=(build, TESTS))[1] == Gate(
+    assert verdicts(told, checks=(build, TESTS))[1] == named_gate(
         "G2", False, "build failed: exit-code (exited with 2)", evidence
     )
 
@@ -112,15 +109,15 @@ def test_a_forged_check_points_at_the_rounds_that_show_it() -> None:
 def test_an_error_fails_a_gate_in_words_of_its_own() -> None:
     told = happened(outcome="error", reason="timeout", attribution="nobody")
     evidence = ("events.jsonl#9", "events.jsonl#8")
-    assert verdicts(told)[2] == Gate("G3", False, "tests could not be decided: timeout", evidence)
+    assert verdicts(told)[2] == named_gate("G3", False, "tests could not be decided: timeout", evidence)
 
 
 def test_build_and_static_checks_share_a_gate_and_all_must_pass() -> None:
     checks = (Check("build", "build", ("make",)), Check("lint", "static", ("lint",)), TESTS)
     both = verdicts(happened(more=[decided("build"), decided("lint")]), checks=checks)
-    assert both[1] == Gate("G2", True, "every mandatory check passed", ("events.jsonl#10", "events.jsonl#11"))
+    assert both[1] == named_gate("G2", True, "every mandatory check passed", ("events.jsonl#10", "events.jsonl#11"))
     one = verdicts(happened(more=[decided("build"), decided("lint", "fail", reason="exit-code")]), checks=checks)
-    assert one[1] == Gate("G2", False, "lint failed: exit-code", ("events.jsonl#11",))
+    assert one[1] == named_gate("G2", False, "lint failed: exit-code", ("events.jsonl#11",))
     assert one[2].passed
 
 
@@ -130,7 +127,7 @@ def test_a_check_that_is_not_mandatory_hides_none_behind_it() -> None:
     told = happened(more=[decided("free", "fail"), decided("build", "fail", reason="exit-code")])
     assert verdicts(told, checks=(free, build, TESTS))[1].why == "build failed: exit-code"
     good = happened(more=[decided("free", "fail"), decided("build")])
-    assert verdicts(good, checks=(free, build, TESTS))[1] == Gate(
+    assert verdicts(good, checks=(free, build, TESTS))[1] == named_gate(
         "G2", True, "every mandatory check passed", ("events.jsonl#11",)
     )
 
@@ -139,7 +136,7 @@ def test_a_gate_may_be_empty_on_purpose() -> None:
     nothing = Check("nothing", "build", (), no_op=True)
     unsaid = Check("unsaid", "static", (), no_op=True)
     gate = verdicts(happened(more=[decided("nothing")]), checks=(nothing, unsaid, TESTS))[1]
-    assert gate == Gate("G2", True, "empty on purpose: the contract declares a no-op", ("events.jsonl#10",))
+    assert gate == named_gate("G2", True, "empty on purpose: the contract declares a no-op", ("events.jsonl#10",))
 
 
 def test_one_real_check_makes_the_gate_real() -> None:
@@ -151,12 +148,12 @@ def test_one_real_check_makes_the_gate_real() -> None:
 @pytest.mark.parametrize("checks", [(), (Check("free", "acceptance", ("x",), mandatory=False),)])
 def test_without_a_mandatory_acceptance_check_nothing_is_accepted(checks: tuple[Check, ...]) -> None:
     told = happened(more=[decided("free")])
-    assert verdicts(told, checks=checks)[2] == Gate("G3", False, "the contract has no mandatory acceptance check")
+    assert verdicts(told, checks=checks)[2] == named_gate("G3", False, "the contract has no mandatory acceptance check")
 
 
 def test_one_mandatory_check_among_others_is_enough() -> None:
     free = Check("free", "acceptance", ("x",), mandatory=False)
-    assert verdicts(happened(), checks=(free, TESTS))[2] == Gate(
+    assert verdicts(happened(), checks=(free, TESTS))[2] == named_gate(
         "G3", True, "every mandatory check passed", ("events.jsonl#9",)
     )
 
@@ -167,14 +164,16 @@ def test_one_mandatory_check_among_others_is_enough() -> None:
 def test_violations_are_counted_and_twenty_are_shown(count: int, why: str) -> None:
     findings = [finding("only a notice", "notice"), *(finding(f"message {number}") for number in range(count))]
     evidence = tuple(f"events.jsonl#{5 + number}" for number in range(min(count, 20)))
-    assert verdicts(happened(before=findings))[3] == Gate("G4", False, why, evidence)
+    assert verdicts(happened(before=findings))[3] == named_gate("G4", False, why, evidence)
 
 
 def test_a_policy_that_was_never_held_against_the_run() -> None:
-    assert verdicts(without("safety.checked"))[3] == Gate("G4", False, "the policy was never held against the run")
+    assert verdicts(without("safety.checked"))[3] == named_gate(
+        "G4", False, "the policy was never held against the run"
+    )
     assert verdicts(without("safety.checked", before=[finding("m")]))[3].why == "m"
 
 
 def test_violations_that_were_only_counted() -> None:
     told = [(name, {"violations": 3} if name == "safety.checked" else payload) for name, payload in happened()]
-    assert verdicts(told)[3] == Gate("G4", False, "3 violations", ("events.jsonl#6",))
+    assert verdicts(told)[3] == named_gate("G4", False, "3 violations", ("events.jsonl#6",))

@@ -11,6 +11,7 @@ import pytest
 
 from proctor.contract.model import Targets
 from proctor.judge.risk_indicators import PATCH_BYTES, added_lines, indicators, outside_targets, rules
+from proctor.record.report_model import Indicator
 from tests.judge.scene import CHANGE, SIDE, evidence_of, happened
 
 EXAMPLES: dict[str, tuple[list[str], list[str]]] = {
@@ -100,8 +101,8 @@ def patch_of(*lines: str, path: str = "calc.py") -> bytes:
     return (head + body).encode()
 
 
-def found(**fields: Any) -> dict[str, dict[str, Any]]:
-    return {one["id"]: one for one in indicators(evidence_of(happened(), **fields))}
+def found(**fields: Any) -> dict[str, Indicator]:
+    return {one.id: one for one in indicators(evidence_of(happened(), **fields))}
 
 
 def test_every_rule_has_an_example_and_a_bounded_pattern() -> None:
@@ -116,15 +117,15 @@ def test_a_rule_on_lines(name: str) -> None:
     risky, harmless = EXAMPLES[name]
     for line in risky:
         one = found(patch=patch_of("plain", line))
-        assert one[name]["evidence"] == ["workspace/final.patch#calc.py:3"], line
+        assert one[name].evidence == ("workspace/final.patch#calc.py:3",), line
     for line in harmless:
         assert name not in found(patch=patch_of(line)), line
 
 
 @pytest.mark.parametrize("line", SECRETS)
 def test_a_secret_is_told_by_its_place_and_not_repeated(line: str) -> None:
-    secrets = [one for one in found(patch=patch_of("plain", line)).values() if one["kind"] == "secret"]
-    assert [one["evidence"] for one in secrets] == [["workspace/final.patch#calc.py:3"]]
+    secrets = [one for one in found(patch=patch_of("plain", line)).values() if one.kind == "secret"]
+    assert [one.evidence for one in secrets] == [("workspace/final.patch#calc.py:3",)]
     assert line not in json.dumps(secrets)
 
 
@@ -158,8 +159,8 @@ def test_a_file_that_becomes_executable_or_declares_dependencies_is_told() -> No
 
 def test_a_test_that_passed_before_is_a_regression() -> None:
     evidence = evidence_of(happened(outcome="fail", failing=["kept"]), keep_passing=("kept",))
-    assert [one["kind"] for one in indicators(evidence)] == ["regression"]
-    assert indicators(evidence_of(happened(outcome="fail", failing=["new"]), keep_passing=("kept",))) == []
+    assert [one.kind for one in indicators(evidence)] == ["regression"]
+    assert indicators(evidence_of(happened(outcome="fail", failing=["new"]), keep_passing=("kept",))) == ()
 
 
 @pytest.mark.parametrize(
@@ -189,7 +190,7 @@ def test_a_patch_too_large_to_be_read_is_told() -> None:
 def test_a_clean_patch_has_no_indicator_and_many_places_are_counted() -> None:
     assert found() == {}
     many = found(patch=patch_of(*["eval(x)"] * 50))["dynamic-code"]
-    assert (many["count"], len(many["evidence"])) == (50, 20)
+    assert (many.count, len(many.evidence)) == (50, 20)
 
 
 def test_j1_a_rule_on_deceiving_the_runner_leaves_tests_and_texts_alone() -> None:
@@ -209,5 +210,5 @@ def test_j1_a_comparison_that_always_holds_is_seen_over_several_lines() -> None:
 
 def test_j1_indicators_of_the_kind_harness_come_first() -> None:
     patch = patch_of("x = eval(text)", "gc.get_objects()", "os.system(c)")
-    kinds = [one["kind"] for one in indicators(evidence_of(happened(), patch=patch))]
+    kinds = [one.kind for one in indicators(evidence_of(happened(), patch=patch))]
     assert kinds[0] == "harness" and kinds.count("harness") == 1

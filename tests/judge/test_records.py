@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from proctor.base.json_records import to_json
 from proctor.judge.failure_tags import Tag, tags
 from proctor.judge.human_review import krippendorff_alpha
 from proctor.judge.run_evidence import Evidence
@@ -54,7 +55,7 @@ def test_a_decision_without_reason_and_detail_is_still_a_sentence() -> None:
 
 def test_the_whole_record_of_a_graded_score() -> None:
     evidence = evidence_of(happened())
-    assert score(evidence, gates(evidence), 2) == {
+    assert to_json(score(evidence, gates(evidence), 2)) == {
         "value": "0.990099",
         "parts": {"minimality": "0.980199", "trace": "1.000000", "maintainability": "0.000000"},
         "rubric": {
@@ -103,7 +104,7 @@ def test_the_agents_own_errors_point_at_the_decision_and_the_changes() -> None:
     ],
 )
 def test_the_record_of_a_tag(tag: Tag, record: dict[str, Any]) -> None:
-    assert tag.record() == record
+    assert to_json(tag.record()) == record
 
 
 def test_a_stopped_run_is_nobodys_doing_unless_something_broke() -> None:

@@ -8,10 +8,12 @@ from typing import Any
 
 import pytest
 
+from proctor.base.json_records import to_json
 from proctor.contract.model import Check, Score
-from proctor.judge.run_verdict import Gate, gates
+from proctor.judge.run_verdict import gates
 from proctor.judge.scores import NEEDED, distance_of, maintainability, score, trace_quality
 from tests.judge.scene import CHANGE, PATCH, Told, evidence_of, happened
+from tests.sample_reports import sample_gate
 
 TESTS = Check("tests", "acceptance", ("x",), results="pytest")
 OTHERS = tuple(Check(name, "static", ("x",), mandatory=False) for name in ("neat", "typed", "short"))
@@ -24,7 +26,7 @@ def decided(check: str, outcome: str) -> Told:
 def test_a_run_that_failed_one_gate_has_no_score() -> None:
     evidence = evidence_of(happened(outcome="fail"))
     assert score(evidence, gates(evidence), 2) is None
-    mixed = (Gate("G1", True, ""), Gate("G2", False, ""))
+    mixed = (sample_gate("G1"), sample_gate("G2", False))
     assert score(evidence_of(happened()), mixed, 2) is None
     assert score(evidence_of(happened()), mixed[:1], 2) is not None
 
@@ -34,7 +36,7 @@ def test_every_part_has_the_weight_that_the_contract_gives_it() -> None:
     told = happened(more=[decided("neat", "pass"), decided("typed", "fail"), decided("short", "pass")])
     evidence = evidence_of(told, checks=(TESTS, *OTHERS), score=rubric)
     # R: format(0.2 * exp(-0.02 * 10) + 0.3 * 1 + 0.5 * 0.5, digits = 15)
-    assert score(evidence, gates(evidence), 10) == {
+    assert to_json(score(evidence, gates(evidence), 10)) == {
         "value": "0.713746",
         "parts": {"minimality": "0.818731", "trace": "1.000000", "maintainability": "0.500000"},
         "rubric": {

@@ -15,8 +15,10 @@ from proctor.contract.model import Score, Targets
 from proctor.judge.rubric import columns, figure, rubric, table, weights_of
 from proctor.judge.run_verdict import FAILURE, GATE_NAMES, INVALID, Status, gates
 from proctor.judge.scores import contract_score, penalty, pilot_score, scores
+from proctor.record.report_model import AgentName, PilotScore
 from proctor.record.trace.event_types import EVENT_TYPES
 from tests.judge.scene import CHANGE, Told, evidence_of, happened
+from tests.sample_reports import DIGEST, sample_gate, sample_report, sample_score
 
 
 def finding(code: str, message: str = "m", grade: str = "violation") -> Told:
@@ -25,7 +27,7 @@ def finding(code: str, message: str = "m", grade: str = "violation") -> Told:
 
 def contract_value(told: list[Told], **fields: Any) -> str:
     evidence = evidence_of(told, **fields)
-    return str(contract_score(evidence, gates(evidence))["value"])
+    return contract_score(evidence, gates(evidence)).value
 
 
 def test_the_rubric_says_what_the_code_does() -> None:
@@ -101,7 +103,7 @@ def test_equal_patches_with_equal_violations_get_equal_contract_scores(
         )
         found.append(contract_score(evidence, gates(evidence)))
     assert found[0] == found[1]
-    assert Decimal("-0.3") <= Decimal(found[0]["value"]) <= 1
+    assert Decimal("-0.3") <= Decimal(found[0].value) <= 1
 
 
 def test_another_patch_or_another_violation_may_change_the_contract_score() -> None:
@@ -115,19 +117,19 @@ def test_the_penalty_grows_and_stays_below_one(violations: int) -> None:
 
 
 def test_the_pilot_rubric_looks_at_resources_too() -> None:
-    def pilot(**fields: Any) -> dict[str, Any]:
+    def pilot(**fields: Any) -> PilotScore:
         evidence = evidence_of(happened(**fields))
         return pilot_score(evidence, gates(evidence))
 
     quick, slow = pilot(wall_seconds="0.000"), pilot(wall_seconds="900.000")
-    assert quick["value"] == "1.000000"
-    assert slow["parts"]["efficiency"] == "0.500000"
-    assert slow["value"] == "0.900000"
+    assert quick.value == "1.000000"
+    assert slow.parts["efficiency"] == "0.500000"
+    assert slow.value == "0.900000"
     spent: list[Told] = [("cost.projected", {"usd": "2.50"})]
-    assert pilot(wall_seconds="900.000", before=spent)["unused"] == {"wall_seconds": "0.500000", "usd": "0.500000"}
-    assert pilot(wall_seconds="9000.000")["parts"]["efficiency"] == "0.000000"
+    assert pilot(wall_seconds="900.000", before=spent).unused == {"wall_seconds": "0.500000", "usd": "0.500000"}
+    assert pilot(wall_seconds="9000.000").parts["efficiency"] == "0.000000"
     unsafe = pilot(wall_seconds="0.000", before=[finding("privilege")])
-    assert unsafe["parts"]["safety"] == "0.500000"
+    assert unsafe.parts["safety"] == "0.500000"
 
 
 def test_churn_outside_the_targets_lowers_validity_in_the_pilot_rubric_alone() -> None:
@@ -136,15 +138,15 @@ def test_churn_outside_the_targets_lowers_validity_in_the_pilot_rubric_alone() -
     plain = evidence_of(happened(), changes=[CHANGE, {**CHANGE, "path": "other.py"}])
     task = replace(plain.contract.task, targets=Targets(modules=("calc.py",)))
     aimed = replace(plain, contract=replace(plain.contract, task=task))
-    assert pilot_score(aimed, gates(aimed))["parts"]["validity"] == "0.750000"
+    assert pilot_score(aimed, gates(aimed)).parts["validity"] == "0.750000"
     assert contract_score(aimed, gates(aimed)) == contract_score(plain, gates(plain))
 
 
 def test_without_a_measure_there_is_no_efficiency_and_no_sum() -> None:
     evidence = evidence_of([one for one in happened() if one[0] != "agent.finished"])
     found = pilot_score(evidence, gates(evidence))
-    assert found["value"] is None
-    assert "efficiency" not in found["parts"]
+    assert found.value is None
+    assert "efficiency" not in found.parts
 
 
 def test_a_run_without_a_verdict_has_no_scores() -> None:
@@ -155,15 +157,12 @@ def test_a_run_without_a_verdict_has_no_scores() -> None:
 
 def test_the_table_has_a_row_for_each_run_and_no_formulas() -> None:
     evidence = evidence_of(happened())
-    report = {
-        "run": "r",
-        "contract": {"name": "c"},
-        "agent": {"name": "=cmd()"},
-        "status": "success",
-        "gates": [{"id": "G1", "passed": True}],
-        "score": {"value": "0.9"},
-        "scores": scores(evidence, gates(evidence), Status(FAILURE, "agent")),
-    }
+    report = sample_report(
+        agent=AgentName(name="=cmd()", kind="command", digest=DIGEST),
+        gates=(sample_gate("G1"),),
+        score=sample_score("0.5", "0.9"),
+        scores=scores(evidence, gates(evidence), Status(FAILURE, "agent")),
+    )
     (row,) = csv.DictReader(io.StringIO(table([report])))
     assert list(row) == columns()
     assert (row["agent"], row["G1"], row["graded"], row["contract_score"]) == ("'=cmd()", "pass", "0.9", "1.000000")

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from decimal import Decimal
-from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from proctor.judge.rubric import kendall, mean_parts, moved, sensitivity
+from proctor.record.report_model import AgentName, Report
+from tests.sample_reports import DIGEST, sample_report, sample_score
 
 D = Decimal
 WEIGHTS = {"a": D("0.5"), "b": D("0.5"), "c": D("0")}
@@ -60,8 +61,9 @@ def test_a_ranking_that_hangs_on_one_weight_is_told() -> None:
 
 
 def test_only_runs_that_passed_every_gate_count() -> None:
-    def report(agent: str, a: str | None) -> dict[str, Any]:
-        return {"agent": {"name": agent}, "score": None if a is None else {"parts": {"a": a}}}
+    def report(agent: str, minimality: str | None) -> Report:
+        who = AgentName(name=agent, kind="command", digest=DIGEST)
+        return sample_report(agent=who, score=sample_score(minimality) if minimality else None)
 
     found = mean_parts([report("x", "0.2"), report("x", None), report("x", "0.4"), report("y", None)])
-    assert found == {"x": ({"a": D("0.3")}, 2)}
+    assert found == {"x": ({"minimality": D("0.3"), "trace": D(1), "maintainability": D(0)}, 2)}

@@ -185,8 +185,8 @@ def test_a_risk_that_was_asked_for_keeps_its_words_and_their_format(form: str) -
     by_id = {tag.id: tag for tag in found(evidence_of(happened(before=before)))}
     assert by_id["os-risk"].format == by_id["exfiltration"].format == form
     assert by_id["os-risk"].segments == ("events.jsonl#4",)
-    assert by_id["os-risk"].record()["segments"] == ["events.jsonl#4"]
-    assert "segments" not in by_id["boundary-violation"].record()
+    assert by_id["os-risk"].record().segments == ("events.jsonl#4",)
+    assert by_id["boundary-violation"].record().segments is None
 
 
 def test_a_package_that_no_registry_knows_was_made_up() -> None:

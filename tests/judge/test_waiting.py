@@ -7,6 +7,7 @@ import pytest
 from proctor.judge.human_review import URGENCY, needs_review, review_reasons, risks, urgency
 from proctor.judge.risk_indicators import rules
 from proctor.record.reviews import Review, opinion
+from tests.sample_reports import sample_indicator, sample_report
 
 
 def review(verdict: str, by: str = "ada") -> Review:
@@ -14,18 +15,18 @@ def review(verdict: str, by: str = "ada") -> Review:
 
 
 def test_reasons_are_counted_by_kind_the_most_urgent_first() -> None:
-    found = [{"kind": "path", "count": 2}, {"kind": "security", "count": 1}, {"kind": "path", "count": 1}]
-    report = {"status": "acceptance-error", "indicators": found}
+    found = (sample_indicator("path", 2), sample_indicator("security"), sample_indicator("path"))
+    report = sample_report(status="acceptance-error", indicators=found)
     assert risks(report) == {"security": 1, "path": 3} and list(risks(report)) == ["security", "path"]
     assert review_reasons(report) == ["security (1)", "path (3)", "undecided check"]
     assert sorted(review_reasons(report), key=urgency) == review_reasons(report)
 
 
 def test_code_that_reaches_into_the_test_runner_is_looked_at_first() -> None:
-    found = [{"kind": "security", "count": 1}, {"kind": "harness", "count": 2}]
-    report = {"status": "success", "indicators": found}
+    found = (sample_indicator("security"), sample_indicator("harness", 2))
+    report = sample_report(indicators=found)
     assert review_reasons(report) == ["harness (2)", "security (1)"]
-    assert needs_review(review_reasons({"status": "success", "indicators": found[1:]}), "open")
+    assert needs_review(review_reasons(sample_report(indicators=found[1:])), "open")
 
 
 def test_every_kind_of_indicator_can_make_a_run_wait() -> None:
@@ -33,9 +34,8 @@ def test_every_kind_of_indicator_can_make_a_run_wait() -> None:
     assert kinds <= set(URGENCY)
 
 
-@pytest.mark.parametrize("report", [{"status": "success"}, {"status": "success", "indicators": None}])
-def test_a_report_without_indicators_has_no_reasons(report: dict[str, object]) -> None:
-    assert review_reasons(report) == [] and not needs_review(review_reasons(report), "open")
+def test_a_report_without_indicators_has_no_reasons() -> None:
+    assert review_reasons(sample_report()) == [] and not needs_review([], "open")
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,8 @@ from proctor.present.protected_file_changes import (
     lost_changes,
     why_restored,
 )
+from proctor.record.report_model import RestoredFile
+from tests.sample_reports import sample_check
 
 
 def test_j2_every_code_has_a_sentence() -> None:
@@ -19,12 +21,12 @@ def test_j2_every_code_has_a_sentence() -> None:
 
 
 def test_j2_files_under_hidden_ones_are_not_warned_about() -> None:
-    entries = [{"path": "tests/a.py", "why": "hidden"}, {"path": "pytest.py", "why": SHADOWING}]
+    entries = [RestoredFile(path="tests/a.py", why="hidden"), RestoredFile(path="pytest.py", why=SHADOWING)]
     (warning,) = lost_changes(entries)
     assert "pytest.py" in warning and "policy.free_steering" in warning
 
 
 def test_j2_a_reference_that_changes_the_runner_is_explained() -> None:
-    checks = [{"id": "a", "reason": "tests", "detail": ""}, {"id": "b", "reason": "forged", "detail": "X changed"}]
+    checks = [sample_check(id="a"), sample_check(id="b", reason="forged", detail="X changed")]
     (warning,) = changes_to_the_runner(checks)
     assert "check b" in warning and "X changed" in warning and "policy.free_steering" in warning

@@ -192,7 +192,7 @@ def resume_batch(batch: str = "", *, home: AnyHome = None, watcher: BatchWatcher
 
 def _made(batch: str, result: BatchResult) -> BatchRuns:
     made = [Run(RunDirectory(outcome.directory)) for _, outcome in result.outcomes]
-    again = {str(one.report.data.get("retry_of", "")) for one in made}
+    again = {one.report.retry_of for one in made}
     return BatchRuns(
         batch,
         tuple(one for one in made if one.id not in again),

@@ -7,13 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from decimal import Decimal
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 from proctor.api.arguments import AnyHome, home_of
-from proctor.base.errors import BrokenSeal, UsageFault
+from proctor.base.errors import UsageFault
 from proctor.conduct.recompute import recompute
 from proctor.conduct.recompute import rescore as rescored
 from proctor.conduct.replay.trace_replay import replay_breakers
@@ -21,6 +20,7 @@ from proctor.conduct.run_comparison import Side
 from proctor.conduct.run_comparison import compare as compared
 from proctor.execute.monitor.breakers.breaker_panel import Replay
 from proctor.judge.evidence_consistency.sealed_report import Rescoring
+from proctor.record.report_model import Report, read_report
 from proctor.record.run_directory import RunDirectory
 from proctor.record.run_store import RunStore, state
 from proctor.record.trace.event import Event
@@ -28,78 +28,6 @@ from proctor.record.trace.reader import read_finished_events
 from proctor.record.verify import Verification
 
 PATCH_BYTES = 1 << 30
-
-
-@dataclass(frozen=True)
-class Gate:
-    """One of the four gates of a verdict, G1 to G4; ``evidence`` names events, such as ``events.jsonl#12``."""
-
-    id: str
-    name: str
-    passed: bool
-    why: str
-    evidence: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class CheckResult:
-    """What a check of the contract decided: ``outcome`` is pass, fail or error, ``failing`` are test ids, if known."""
-
-    id: str
-    gate: str
-    outcome: str
-    reason: str
-    failing: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class Report:
-    """The report of a run.
-
-    ``status`` is success, failure, acceptance-error or invalid. ``cost_usd`` is ``None`` if the run was not metered in
-    dollars; ``cost_units`` is then the cost in units of the fallback schedule. ``data`` is the whole recorded report.
-    """
-
-    run: str
-    contract: str
-    agent: str
-    model: str
-    status: str
-    attribution: str
-    gates: tuple[Gate, ...]
-    checks: tuple[CheckResult, ...]
-    problems: tuple[str, ...]
-    cost_usd: Decimal | None
-    cost_units: Decimal | None
-    agent_seconds: Decimal | None
-    data: Mapping[str, Any]
-
-    @property
-    def success(self) -> bool:
-        """Whether every gate passed and nothing put the verdict in doubt."""
-        return self.status == "success"
-
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> Self:
-        """The report that ``data``, the parsed report.json of a run, holds."""
-        cost = data["usage"]["cost"] or {}  # nothing in the earliest reports
-        return cls(
-            run=str(data["run"]),
-            contract=str(data["contract"]["name"]),
-            agent=str(data["agent"]["name"]),
-            model=str(data.get("model", "")),
-            status=str(data["status"]),
-            attribution=str(data["attribution"]),
-            gates=tuple(
-                Gate(one["id"], one["name"], one["passed"], one["why"], tuple(one["evidence"])) for one in data["gates"]
-            ),
-            checks=tuple(map(_check, data["checks"])),
-            problems=tuple(data["problems"]),
-            cost_usd=_decimal(cost.get("usd")),
-            cost_units=_decimal(cost.get("units")),
-            agent_seconds=_decimal(data["durations"].get("agent_seconds")),
-            data=data,
-        )
 
 
 @dataclass(frozen=True)
@@ -125,11 +53,7 @@ class Run:
     @cached_property
     def report(self) -> Report:
         """The report; :class:`~proctor.BrokenSeal` if the run has none, or one that Proctor did not write."""
-        data = self.directory.read_json(self.directory.report)
-        try:
-            return Report.from_json(data)
-        except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError):
-            raise BrokenSeal("is not a report as Proctor writes it", where=f"{self.id}/report.json") from None
+        return read_report(self.directory)
 
     @cached_property
     def manifest(self) -> Mapping[str, Any]:
@@ -184,16 +108,6 @@ def replay(run: Run | str | Path, home: AnyHome = None) -> Replay:
 
 def _run(run: Run | str | Path, home: AnyHome) -> Run:
     return run if isinstance(run, Run) else open_run(run, home)
-
-
-def _check(data: Mapping[str, Any]) -> CheckResult:
-    patched = [one for one in data["attempts"] if one["tree"] == "patched"]
-    failing = tuple(patched[-1].get("failing", ())) if patched else ()
-    return CheckResult(data["id"], data["gate"], data["outcome"], data["reason"], failing)
-
-
-def _decimal(text: Any) -> Decimal | None:
-    return None if text is None else Decimal(text)
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,7 @@ from proctor.conduct.session.batch_plan import Plan, begin_batch, fill
 from proctor.contract.model import Check, Contract
 from proctor.judge.checks.inverted_tests.variant_pool import Coverage, coverage
 from proctor.judge.run_verdict import is_machine_fault
+from proctor.record.report_model import Report
 from proctor.record.run_directory import RunDirectory
 
 
@@ -62,12 +63,12 @@ class Rehearsal:
     agent: str
     status: str
     wanted: str
-    report: Mapping[str, Any]
+    report: Report
 
     @property
     def undecided(self) -> bool:
         """Whether the machine kept the run from a verdict."""
-        return is_machine_fault({"status": self.status, "attribution": self.report["attribution"]})
+        return is_machine_fault(self.status, self.report.attribution)
 
     @property
     def wrong(self) -> bool:
@@ -145,10 +146,10 @@ def validate_contracts(
     return Validation(plan.contracts, tuple(runs), errors, covered, on_base, seconds)
 
 
-def check_seconds(report: Mapping[str, Any]) -> float:
+def check_seconds(report: Report) -> float:
     """How long the checks of a run took on the patched tree, one attempt each."""
-    patched = ([one for one in check["attempts"] if one["tree"] == "patched"] for check in report["checks"])
-    return sum(float(attempts[0]["observed_seconds"]) for attempts in patched if attempts)
+    patched = ([one for one in check.attempts if one.tree == "patched"] for check in report.checks)
+    return sum(float(attempts[0].observed_seconds) for attempts in patched if attempts)
 
 
 def _covered(

@@ -47,7 +47,7 @@ def command(json_: bool) -> int:
                         "agent": name,
                         "words": words,
                         "status": outcome.status,
-                        "attribution": outcome.report["attribution"],
+                        "attribution": outcome.report.attribution,
                         "why": why(outcome.report),
                         "run": outcome.run_id,
                         "evidence": str(outcome.directory),
@@ -55,7 +55,7 @@ def command(json_: bool) -> int:
                 )
     statuses = [row["status"] for row in rows]
     good = statuses == ["failure", "success", "failure"]
-    undecided = {row["why"]: row for row in rows if is_machine_fault(row)}
+    undecided = {row["why"]: row for row in rows if is_machine_fault(row["status"], row["attribution"])}
     for words, row in undecided.items():
         print_undecided(row["run"], row["agent"], words)
     code = UNDECIDED if undecided else 0 if good else 1

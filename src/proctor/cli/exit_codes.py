@@ -11,13 +11,12 @@ run that is in progress has no seal yet; commands that accept such a run pass ``
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping
-from typing import Any
 
 import click
 
 from proctor.base.errors import BrokenSeal, InfrastructureFault
 from proctor.cli.output import printable
+from proctor.record.report_model import Report
 from proctor.record.run_directory import RunDirectory, is_held
 from proctor.record.verify import Verification, verify
 
@@ -37,11 +36,11 @@ _SAID = {
 }
 
 
-def cause_of(report: Mapping[str, Any]) -> str:
+def cause_of(report: Report) -> str:
     """What kept a run from its verdict."""
-    if report["termination"]["reason"] == "not-started":
+    if report.termination.reason == "not-started":
         return AGENT
-    return MODEL if (report.get("conversation") or {}).get("outage") else MACHINE
+    return MODEL if report.conversation and report.conversation.outage else MACHINE
 
 
 def print_undecided(run: str, contract: str, why: str, cause: str = MACHINE) -> None:

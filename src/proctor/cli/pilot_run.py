@@ -84,11 +84,7 @@ def run(
 def _undecided(state: PilotState, stage: Stage) -> list[Run]:
     """The runs that the machine left without a verdict, among those that the unmet criteria of a stage name."""
     named = {name for one in stage.unmet for name in one.evidence}
-    return [
-        run
-        for run in state.runs
-        if run.run in named and is_machine_fault({"status": run.status, "attribution": run.attribution})
-    ]
+    return [run for run in state.runs if run.run in named and is_machine_fault(run.status, run.attribution)]
 
 
 def _tell(state: PilotState, stages: Sequence[Stage], named: str) -> None:

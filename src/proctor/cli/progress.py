@@ -133,8 +133,8 @@ class Progress(BatchWatcher):
     def finished(self, place: Place, outcome: RunOutcome) -> None:
         with self._lock:
             self._done += 1
-            name = str(outcome.report["contract"]["name"])
-            who = place.method or str(outcome.report["agent"]["name"])
+            name = outcome.report.contract.name
+            who = place.method or outcome.report.agent.name
             self._line(f"[{self._done}/{self._total}] {outcome.run_id}  {name}  {who}  {outcome.status}")
             self._draw()
 

@@ -40,6 +40,7 @@ from proctor.conduct.session.agent_setup import agent_for, identified_agent
 from proctor.conduct.session.batch_plan import begin_batch
 from proctor.judge.manifest_differences import Difference
 from proctor.judge.run_verdict import is_machine_fault
+from proctor.record.report_model import read_report
 from proctor.record.run_directory import RunDirectory
 
 WITH_FILES = ("command", "endpoint")
@@ -271,12 +272,12 @@ def _run_again(found: RunDirectory, contract: Path | None, json_: bool) -> int:
     if not result.outcomes:
         return 3
     outcome = result.outcomes[0][1]
-    status = str(found.read_json(found.report)["status"])
+    status = read_report(found).status
     again = RunDirectory(outcome.directory)
     divergence = first_divergence(again)
     difference = divergence.words if divergence else first_difference(tool_calls(found), tool_calls(again))
     difference = difference or first_unplayed_call(again)
-    if not difference and is_machine_fault(outcome.report) and outcome.status != status:
+    if not difference and is_machine_fault(outcome.status, outcome.report.attribution) and outcome.status != status:
         raise no_verdict(outcome.run_id, why(outcome.report))
     if not difference and outcome.status != status:
         difference = f"the recorded status is {status}, now it is {outcome.status}"

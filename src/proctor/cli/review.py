@@ -9,6 +9,7 @@ import click
 from proctor.base.clock import SystemClock, utc_text
 from proctor.base.dataclass_fields import field_items
 from proctor.base.errors import BrokenSeal, ProctorError, UsageFault
+from proctor.base.json_records import to_json
 from proctor.cli.options import complete_runs
 from proctor.cli.output import as_json, counted, examples, print_json, print_table, printable
 from proctor.cli.wiring import run_store
@@ -21,6 +22,7 @@ from proctor.judge.human_review import (
     review_reasons,
     urgency,
 )
+from proctor.record.report_model import Report, read_report
 from proctor.record.retain import retention_of
 from proctor.record.reviews import (
     Heads,
@@ -37,7 +39,7 @@ from proctor.record.run_directory import RunDirectory
 from proctor.record.seal import load_seal
 from proctor.record.verify import verify
 
-Listed = tuple[str, dict[str, Any], tuple[Review, ...]]
+Listed = tuple[str, Report, tuple[Review, ...]]
 
 
 @click.command(epilog=examples("review", "review last --verdict reject --minutes 4 --by ada --why '...'"))
@@ -127,23 +129,23 @@ def _listed() -> tuple[list[Listed], list[str]]:
             try:
                 heads = noted_heads(run) if heads is None else heads
                 reviews = read_reviews(run, load_seal(run).digest, heads)
-                found.append((run.path.name, run.read_json(run.report), reviews))
+                found.append((run.path.name, read_report(run), reviews))
             except ProctorError as error:
                 broken.append(f"{item.id}/{error}")
     return found, broken
 
 
 def _queue(found: list[Listed], all_: bool, json_: bool) -> None:
-    rows = []
+    rows: list[dict[str, Any]] = []
     for name, report, reviews in found:
         why, state = review_reasons(report), opinion(reviews)
         if needs_review(why, state) or (all_ and (reviews or why)):
             rows.append(
                 {
                     "run": name,
-                    "contract": report["contract"].get("name", ""),
-                    "agent": report["agent"]["name"],
-                    "status": report["status"],
+                    "contract": report.contract.name,
+                    "agent": report.agent.name,
+                    "status": report.status,
                     "review": state,
                     "minutes": str(minutes_of(reviews)),
                     "reasons": why,
@@ -163,19 +165,24 @@ def _queue(found: list[Listed], all_: bool, json_: bool) -> None:
 def _show(name: str, json_: bool) -> None:
     run = run_store().find(name)
     reviews = read_reviews(run, _intact(run))  # which holds them against the home, too
-    report = run.read_json(run.report)
-    found = report.get("indicators", [])
+    report = read_report(run)
+    found = report.indicators
     if json_:
         told = [dict(field_items(review)) for review in reviews]
-        print_json({"run": run.path.name, "indicators": found, "reviews": told, "minutes": str(minutes_of(reviews))})
+        print_json(
+            {
+                "run": run.path.name,
+                "indicators": [to_json(one) for one in found],
+                "reviews": told,
+                "minutes": str(minutes_of(reviews)),
+            }
+        )
         return
-    click.echo(
-        printable(f"{run.path.name}: {report['status']}, review {opinion(reviews)}, {minutes_of(reviews)} minutes")
-    )
+    click.echo(printable(f"{run.path.name}: {report.status}, review {opinion(reviews)}, {minutes_of(reviews)} minutes"))
     _note_retention(run)
     for one in found:
-        click.echo(printable(f"{one['kind']:<12} {one['about']} ({one['count']})"))
-        for place in one["evidence"]:
+        click.echo(printable(f"{one.kind:<12} {one.about} ({one.count})"))
+        for place in one.evidence:
             click.echo(printable(f"             {place}"))
     for review in reviews:
         at, by, why = (" ".join(text.split()) for text in (review.at, review.by, review.why))

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from decimal import Decimal
-from typing import Any
 
 import click
 
+from proctor.base.dataclass_fields import field_items
 from proctor.base.errors import UsageFault
 from proctor.cli.exit_codes import require_evidence
 from proctor.cli.options import complete_runs
 from proctor.cli.output import as_json, examples, print_json, print_table, printable
 from proctor.cli.wiring import run_store
 from proctor.judge.rubric import RUBRIC, decimal_text, figure, mean_parts, ranking, rubric, sensitivity, table
+from proctor.record.report_model import Report, read_report
 
 
 @click.command(epilog=examples("rubric", "rubric --csv last > table.csv", "rubric --sensitivity RUN RUN"))
@@ -42,25 +43,25 @@ def command(runs: tuple[str, ...], csv_: bool, figure_: bool, sensitivity: bool,
         click.echo(RUBRIC.read_text("utf-8"), nl=False)
 
 
-def _reports(runs: tuple[str, ...]) -> list[dict[str, Any]]:
+def _reports(runs: tuple[str, ...]) -> list[Report]:
     found = []
     for name in runs:
         run = run_store().find(name)
         require_evidence(run)
-        found.append(run.read_json(run.report))
+        found.append(read_report(run))
     return found
 
 
-def _sensitivity(reports: list[dict[str, Any]], json_: bool) -> None:
+def _sensitivity(reports: list[Report], json_: bool) -> None:
     means = mean_parts(reports)
-    used = {tuple(report["score"]["rubric"]["weights"].items()) for report in reports if report["score"]}
+    used = {report.score.rubric.weights for report in reports if report.score}
     if len(means) < 2:
         raise UsageFault(
             f"{len(means)} agents have runs that passed every gate, and a ranking needs two", hint="name more runs"
         )
     if len(used) > 1:
         raise UsageFault("the contracts of these runs weigh differently", hint="name runs of contracts with one rubric")
-    weights = {name: Decimal(value) for name, value in next(iter(used))}
+    weights = {name: Decimal(value) for name, value in field_items(next(iter(used)))}
     parts = {agent: one for agent, (one, _) in means.items()}
     scores = ranking(parts, weights)
     rows = sensitivity(parts, weights)

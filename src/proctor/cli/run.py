@@ -23,6 +23,7 @@ from proctor.conduct.session.model_options import ALL_DIALECTS, REDACTIONS, kept
 from proctor.contract.scalar_types import DECIMAL_TEXT
 from proctor.execute.agents.options import EFFORTS
 from proctor.judge.run_verdict import NEVER_CALLED, is_machine_fault
+from proctor.record.report_model import Report, Termination
 from proctor.record.vault import Vault
 
 _AGENT_OPTIONS = (
@@ -244,7 +245,9 @@ def command(
             click.echo(f"repeated, because they are invalid and not because of the agent: {told}")
         for place, error in (*result.errors, *result.refused):
             click.echo(printable(f"proctor: {place.contract}: {error}"), err=True)
-        for words, row in {row["why"]: row for row in rows if is_machine_fault(row)}.items():
+        for words, row in {
+            row["why"]: row for row in rows if is_machine_fault(row["status"], row["attribution"])
+        }.items():
             print_undecided(row["run"], row["contract"], words, row["cause"])
         if result.stopped:
             click.echo(f"stopped; the rest is run by: {resume_command(plan.batch)}", err=True)
@@ -268,47 +271,46 @@ def _dollars(option: str, text: str) -> str:
     return f"{whole}.{rest.rstrip('0').ljust(2, '0')}" if text else ""
 
 
-def _row(report: Mapping[str, Any], directory: str) -> dict[str, Any]:
+def _row(report: Report, directory: str) -> dict[str, Any]:
     return {
-        "run": report["run"],
-        "contract": report["contract"]["name"],
-        "agent": report["agent"]["name"],
-        "model": report.get("model", ""),
-        "retry_of": report.get("retry_of", ""),
-        "attempt": report.get("attempt", 1),
-        "status": report["status"],
-        "attribution": report["attribution"],
-        "cause": cause_of(report) if is_machine_fault(report) else "",
-        "ended": report["termination"]["code"],
-        "failed": _failed(report),
+        "run": report.run,
+        "contract": report.contract.name,
+        "agent": report.agent.name,
+        "model": report.model,
+        "retry_of": report.retry_of or "",
+        "attempt": report.attempt or 1,
+        "status": report.status,
+        "attribution": report.attribution,
+        "cause": cause_of(report) if is_machine_fault(report.status, report.attribution) else "",
+        "ended": report.termination.code,
+        "failed": _failed(report.termination),
         "why": why(report),
         "evidence": directory,
     }
 
 
-def why(report: Mapping[str, Any]) -> str:
+def why(report: Report) -> str:
     """How the agent ended unless it simply finished, then the problem, the check with an error, or the gate."""
-    termination = report["termination"]
-    ending = f"ended: {termination['code']}; " if termination["code"] else ""
-    if _failed(report):
-        ending = f"the agent exited with {termination['exit_code']}; "
-    if any(one["message"] == NEVER_CALLED for one in report.get("deviations", ())):
+    termination = report.termination
+    ending = f"ended: {termination.code}; " if termination.code else ""
+    if _failed(termination):
+        ending = f"the agent exited with {termination.exit_code}; "
+    if any(one.message == NEVER_CALLED for one in report.deviations):
         ending += f"{NEVER_CALLED}; "
-    if report["status"] == "invalid" and termination["code"]:
-        return f"{ending}{termination['rationale']}"
-    if report["problems"]:
-        return ending + "; ".join(line.strip() for line in report["problems"][0].splitlines() if line.strip())
-    broken = [check for check in report["checks"] if check["outcome"] == "error" and check["mandatory"]]
+    if report.status == "invalid" and termination.code:
+        return f"{ending}{termination.rationale}"
+    if report.problems:
+        return ending + "; ".join(line.strip() for line in report.problems[0].splitlines() if line.strip())
+    broken = [check for check in report.checks if check.outcome == "error" and check.mandatory]
     if broken:
-        return f"{ending}check {broken[0]['id']}: {broken[0]['reason']}: {broken[0]['detail']}"
-    missed = [f"{gate['id']}: {gate['why']}" for gate in report["gates"] if not gate["passed"]]
+        return f"{ending}check {broken[0].id}: {broken[0].reason}: {broken[0].detail}"
+    missed = [f"{gate.id}: {gate.why}" for gate in report.gates if not gate.passed]
     return ending + (missed[0] if missed else "every gate passed")
 
 
-def _failed(report: Mapping[str, Any]) -> bool:
+def _failed(termination: Termination) -> bool:
     """Whether the agent ended by itself, and not well."""
-    termination = report["termination"]
-    return bool(not termination["code"] and termination["reason"] == "failed" and termination.get("exit_code"))
+    return bool(not termination.code and termination.reason == "failed" and termination.exit_code)
 
 
 def _print(rows: list[dict[str, Any]]) -> None:

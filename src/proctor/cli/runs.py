@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from decimal import Decimal, InvalidOperation
 from itertools import islice
-from math import isfinite
+from math import inf, isfinite
 from typing import Any
 
 import click
 
+from proctor.base.errors import BrokenSeal
 from proctor.cli.output import as_json, print_json, print_table, printable, shortened
 from proctor.cli.run import why
 from proctor.cli.wiring import run_store
+from proctor.record.report_model import Report, report_from
 from proctor.record.run_directory import RunDirectory
 from proctor.record.run_store import STATES, RunStore, StoredRun
 
@@ -54,6 +56,7 @@ def command(status: str | None, contract: str, last: int | None, json_: bool) ->
     if json_:
         print_json({"runs": [_record(item) for item in found]})
         return
+    reports = [_sealed(item) for item in found]
     columns = {
         "RUN": [item.id for item in found],
         "CONTRACT": [item.contract for item in found],
@@ -64,9 +67,9 @@ def command(status: str | None, contract: str, last: int | None, json_: bool) ->
         "REPLAY OF": [item.replay_of for item in found],
         "RETRY OF": [item.retry_of for item in found],
         "STARTED": [item.started for item in found],
-        "DURATION": [_duration(_text(_sealed(item), "durations", "wall_seconds")) for item in found],
-        "COST": [_cost(_sealed(item)) for item in found],
-        "WHY": [shortened(printable(_why(item)), WIDEST) for item in found],
+        "DURATION": [_duration(report) for report in reports],
+        "COST": [_cost(report) for report in reports],
+        "WHY": [shortened(printable(_why(report)), WIDEST) for report in reports],
     }
     shown = {name: cells for name, cells in columns.items() if name not in RARE or any(cells)}
     print_table(list(shown), [[cell or "-" for cell in row] for row in zip(*shown.values(), strict=True)])
@@ -79,6 +82,7 @@ def _newest(runs: RunStore) -> Iterator[StoredRun]:
 
 def _record(item: StoredRun) -> dict[str, Any]:
     report = _sealed(item)
+    cost = report.usage.cost if report else None
     return {
         "run": item.id,
         "contract": item.contract,
@@ -88,10 +92,10 @@ def _record(item: StoredRun) -> dict[str, Any]:
         "status": item.status,
         "state": item.state,
         "started": item.started,
-        "seconds": _text(report, "durations", "wall_seconds") or None,
-        "cost_usd": _text(report, "usage", "cost", "usd") or None,
-        "cost_units": _text(report, "usage", "cost", "units") or None,
-        "why": _why(item),
+        "seconds": report.durations.wall_seconds if report else None,
+        "cost_usd": cost.usd if cost else None,
+        "cost_units": cost.units if cost else None,
+        "why": _why(report),
         "path": str(item.path),
         "replay_of": item.replay_of,
         "retry_of": item.retry_of,
@@ -99,23 +103,23 @@ def _record(item: StoredRun) -> dict[str, Any]:
     }
 
 
-def _sealed(item: StoredRun) -> Mapping[str, Any]:
-    """The report of a run that is as it was sealed; empty for any other, whose numbers prove nothing."""
-    return item.report if item.state == "finished" else {}
-
-
-def _why(item: StoredRun) -> str:
-    """The reason of the status; empty where a report of an earlier version does not have it."""
+def _sealed(item: StoredRun) -> Report | None:
+    """The report of a run that is as it was sealed; none for any other, whose numbers prove nothing."""
     try:
-        return why(_sealed(item)) if item.status and item.state == "finished" else ""
-    except (KeyError, TypeError, AttributeError, IndexError):
-        return ""
+        return report_from(item.report) if item.state == "finished" else None
+    except BrokenSeal:
+        return None
 
 
-def _duration(seconds: str) -> str:
-    """Seconds for people: ``2.6 s``, ``3 min 20 s``, ``1 h 05 min``."""
+def _why(report: Report | None) -> str:
+    """The reason of the status."""
+    return why(report) if report else ""
+
+
+def _duration(report: Report | None) -> str:
+    """The time of a run for people: ``2.6 s``, ``3 min 20 s``, ``1 h 05 min``."""
     try:
-        value = float(seconds)
+        value = float(report.durations.wall_seconds) if report else inf
     except ValueError:
         return ""
     if not isfinite(value):
@@ -128,11 +132,12 @@ def _duration(seconds: str) -> str:
     return f"{whole // 3600} h {whole % 3600 // 60:02} min"
 
 
-def _cost(report: Mapping[str, Any]) -> str:
+def _cost(report: Report | None) -> str:
     """The projected cost in dollars, or in units where the run had no prices."""
-    for name, unit in (("usd", "USD"), ("units", "units")):
+    cost = report.usage.cost if report else None
+    for text, unit in ((cost.usd, "USD"), (cost.units, "units")) if cost else ():
         try:
-            amount = Decimal(_text(report, "usage", "cost", name))
+            amount = Decimal(text or "")
         except InvalidOperation:
             continue
         if not amount.is_finite():
@@ -140,10 +145,3 @@ def _cost(report: Mapping[str, Any]) -> str:
         number = f"{amount:,.2f}" if amount == 0 or amount >= Decimal("0.1") else f"{amount:.2g}"
         return f"{number} {unit}"
     return ""
-
-
-def _text(value: Any, *keys: str) -> str:
-    """The text at a place of a report; empty where there is none."""
-    for key in keys:
-        value = value.get(key) if isinstance(value, Mapping) else None
-    return value if isinstance(value, str) else ""

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import click
 
 from proctor.author.task_complexity import complexity
 from proctor.base.errors import BrokenSeal, NewerSchema, ProctorError, UsageFault
 from proctor.base.escaping import name_bytes
+from proctor.base.json_records import to_json
 from proctor.cli.exit_codes import UNDECIDED, require_evidence
 from proctor.cli.options import complete_runs
 from proctor.cli.output import as_json, counted, examples, print_json, print_table, printable
@@ -26,6 +25,7 @@ from proctor.execute.inputs.input_cache import InputCache
 from proctor.execute.workspace.layer_store import LayerStore
 from proctor.judge.run_verdict import gate_verdict
 from proctor.present.protected_file_changes import why_restored
+from proctor.record.report_model import CheckResult, Conversation, Report, Termination, read_report
 from proctor.record.retain import require_payloads
 from proctor.record.run_directory import JSON_BYTES, RunDirectory, is_held
 from proctor.record.run_store import copy_of, state
@@ -145,12 +145,10 @@ def _run(run: RunDirectory, json_: bool, why: bool) -> int:
     if not os.path.lexists(run.report) or copy_of(run):
         require_evidence(run, found)
     try:
-        _print_report(run, run.read_json(run.report), json_, why)
+        _print_report(run, json_, why)
     except NewerSchema:
         require_evidence(run, found)  # the number may have been changed after the run was sealed
         raise
-    except (KeyError, TypeError, ValueError, AttributeError, IndexError):
-        raise BrokenSeal("is not a report as Proctor writes it", where=f"{run.path.name}/report.json") from None
     if found.retained and not json_:
         files, events = len(found.retained.files), found.retained.events
         lost = f"{counted(files, 'file')} and the payloads of {counted(events, 'event')} are gone"
@@ -162,9 +160,12 @@ def _run(run: RunDirectory, json_: bool, why: bool) -> int:
     return 0
 
 
-def _print_report(run: RunDirectory, report: Mapping[str, Any], json_: bool, why: bool) -> None:
-    if json_:
-        print_json(report.get("interpretation") or {} if why else {**report, "left_out": _left_out(run)})
+def _print_report(run: RunDirectory, json_: bool, why: bool) -> None:
+    report = read_report(run)
+    if json_ and why:
+        print_json(to_json(report.interpretation) if report.interpretation else {})
+    elif json_:
+        print_json({**run.read_json(run.report), "left_out": _left_out(run)})
     elif why:
         _why(report)
     else:
@@ -257,59 +258,54 @@ def _options(run: RunDirectory) -> list[str]:
         return []
 
 
-def _report(report: Mapping[str, Any], run: RunDirectory) -> None:
-    who = report["agent"]["name"] + (f" with {report['model']}" if report.get("model") else "")
-    click.echo(printable(f"{report['run']}: {report['contract']['name']} by {who}"))
+def _report(report: Report, run: RunDirectory) -> None:
+    who = report.agent.name + (f" with {report.model}" if report.model else "")
+    click.echo(printable(f"{report.run}: {report.contract.name} by {who}"))
     for line in _options(run):
         click.echo(printable(f"option       {line}"))
-    if report.get("retry_of"):
-        click.echo(
-            printable(f"attempt      {report['attempt']}, in the place of {report['retry_of']}, which is invalid")
-        )
-    if report.get("replay_of"):
-        click.echo(printable(f"replay of    {report['replay_of']}, on its recorded answers"))
-    whose = "" if report["status"] == "success" else f" (attributed to {report['attribution']})"
-    echo(f"status       {painted(printable(report['status']))}{printable(whose)}")
-    _ending(report["termination"])
-    for problem in report["problems"]:
+    if report.retry_of:
+        click.echo(printable(f"attempt      {report.attempt}, in the place of {report.retry_of}, which is invalid"))
+    if report.replay_of:
+        click.echo(printable(f"replay of    {report.replay_of}, on its recorded answers"))
+    whose = "" if report.status == "success" else f" (attributed to {report.attribution})"
+    echo(f"status       {painted(printable(report.status))}{printable(whose)}")
+    _ending(report.termination)
+    for problem in report.problems:
         click.echo(printable(f"problem      {problem}"))
-    rows = [
-        [gate["id"], gate_verdict(gate).replace("fail", "FAIL"), printable(gate["why"])] for gate in report["gates"]
-    ]
+    rows = [[gate.id, gate_verdict(gate).replace("fail", "FAIL"), printable(gate.why)] for gate in report.gates]
     print_table(["GATE", "RESULT", "WHY"], rows)
-    if report["checks"]:
-        print_table(["CHECK", "OUTCOME", "REASON"], [_check(check) for check in report["checks"]])
-    for check in report["checks"]:
+    if report.checks:
+        print_table(["CHECK", "OUTCOME", "REASON"], [_check(check) for check in report.checks])
+    for check in report.checks:
         _inverted(check)
-    for check in report["checks"]:
-        patched = [attempt["failing"] for attempt in check["attempts"] if attempt["tree"] == "patched"]
-        for test in patched[-1][:MOST_TESTS] if patched else ():
-            click.echo(printable(f"not passed   {check['id']}: {test}"))
-    for entry in report["restored"]:
-        click.echo(printable(f"restored     {entry['path']}: {why_restored(entry['why'])}"))
-    for code, count in report.get("alerts", {}).items():
+    for check in report.checks:
+        for test in check.failing[:MOST_TESTS]:
+            click.echo(printable(f"not passed   {check.id}: {test}"))
+    for entry in report.restored:
+        click.echo(printable(f"restored     {entry.path}: {why_restored(entry.why)}"))
+    for code, count in report.alerts.items():
         click.echo(printable(f"alert        {code} ({count})"))
-    for intervention in report.get("interventions", ()):
-        click.echo(printable(f"intervention {intervention['action']}, for {intervention['alert']}"))
-    for tag in report["tags"]:
-        click.echo(printable(f"tag          {tag['id']}"))
-    for indicator in report.get("indicators", ()):
-        places = f"{indicator['evidence'][0]}{' and more' if indicator['count'] > 1 else ''}"
-        click.echo(printable(f"look at      {indicator['about']} ({indicator['count']}): {places}"))
-    for deviation in report["deviations"]:
-        click.echo(printable(f"deviation    {deviation['message']}"))
-    for reason in report.get("replayable", {}).get("reasons", ()):
-        click.echo(printable(f"no replay    {reason['why']}"))
-    if report.get("conversation"):
-        _conversation(report["conversation"])
-    if waited := report["durations"].get("waited_for_provider_seconds"):
-        acted = report["durations"]["agent_seconds"]
+    for intervention in report.interventions:
+        click.echo(printable(f"intervention {intervention.action}, for {intervention.alert}"))
+    for tag in report.tags:
+        click.echo(printable(f"tag          {tag.id}"))
+    for indicator in report.indicators:
+        places = f"{indicator.evidence[0]}{' and more' if indicator.count > 1 else ''}"
+        click.echo(printable(f"look at      {indicator.about} ({indicator.count}): {places}"))
+    for deviation in report.deviations:
+        click.echo(printable(f"deviation    {deviation.message}"))
+    for reason in report.replayable.reasons if report.replayable else ():
+        click.echo(printable(f"no replay    {reason.why}"))
+    if report.conversation:
+        _conversation(report.conversation)
+    if waited := report.durations.waited_for_provider_seconds:
+        acted = report.durations.agent_seconds
         click.echo(printable(f"provider     silent for {waited} s, which are no part of the agent's {acted} s"))
-    if report["score"]:
-        click.echo(printable(f"score        {report['score']['value']}"))
-    if report.get("scores"):
-        pilot = report["scores"]["pilot"]["value"] or "undefined, since no resource was measured"
-        contract = report["scores"]["contract"]["value"]
+    if report.score:
+        click.echo(printable(f"score        {report.score.value}"))
+    if report.scores:
+        pilot = report.scores.pilot.value or "undefined, since no resource was measured"
+        contract = report.scores.contract.value
         told = f"scores       contract {contract}, pilot {pilot}; proctor rubric says what they count"
         click.echo(printable(told))
     _print_left_out(_left_out(run))
@@ -357,69 +353,67 @@ def _place(run: RunDirectory) -> None:
         click.echo(printable(f"pilot        {told}"))
 
 
-def _why(report: Mapping[str, Any]) -> None:
+def _why(report: Report) -> None:
     """How a failure came about; an interpretation, and called so."""
-    account = report.get("interpretation")
+    account = report.interpretation
     if not account:
         click.echo("there is nothing to explain: the patch applied and no check failed")
         return
-    click.echo(printable(account["label"]))
-    for sentence in account["sentences"]:
-        click.echo(printable(f"- {sentence['text']} [{', '.join(sentence['evidence'])}]"))
+    click.echo(printable(account.label))
+    for sentence in account.sentences:
+        click.echo(printable(f"- {sentence.text} [{', '.join(sentence.evidence)}]"))
 
 
-def _conversation(told: Mapping[str, Any]) -> None:
+def _conversation(told: Conversation) -> None:
     """What was said with the model, and which programs came of it."""
-    models = ", ".join(f"{name} ({count})" for name, count in told["models"].items()) or "no model"
-    spoken = told["tokens"]
-    words = f"calls of {models}; {sum(told['messages'].values())} messages, {told['tool_calls']} tool calls"
-    tokens = f"{spoken['input']} tokens in, {spoken['output']} out"
-    if spoken["estimated_calls"]:
-        tokens += f", estimated for {spoken['estimated_calls']} calls"
-    click.echo(printable(f"model        {told['calls']} {words}; {tokens}"))
-    for kind in ("refused", "errors"):
-        for code, count in told[kind].items():
+    models = ", ".join(f"{name} ({count})" for name, count in told.models.items()) or "no model"
+    spoken = told.tokens
+    words = f"calls of {models}; {sum(told.messages.values())} messages, {told.tool_calls} tool calls"
+    tokens = f"{spoken.input} tokens in, {spoken.output} out"
+    if spoken.estimated_calls:
+        tokens += f", estimated for {spoken.estimated_calls} calls"
+    click.echo(printable(f"model        {told.calls} {words}; {tokens}"))
+    for kind, counts in (("refused", told.refused), ("errors", told.errors)):
+        for code, count in counts.items():
             click.echo(printable(f"model        {kind}: {code} ({count})"))
-    for refusal in told["refusals"]:
-        click.echo(printable(f"declined     {refusal['why']['words']}, {refusal['evidence']}"))
-    ran = told["programs"]
-    by_words = f"{ran['words']} started by the words of a tool call and {ran['descent']} by those"
-    matched = f"{ran['order']} matched by order only, {ran['unmatched']} by nothing"
+    for refusal in told.refusals:
+        click.echo(printable(f"declined     {refusal.why.words}, {refusal.evidence}"))
+    ran = told.programs
+    by_words = f"{ran.words} started by the words of a tool call and {ran.descent} by those"
+    matched = f"{ran.order} matched by order only, {ran.unmatched} by nothing"
     click.echo(printable(f"programs     {by_words}; {matched}"))
-    for program in ran["without_cause"][:MOST_PROGRAMS]:
-        click.echo(printable(f"no cause     {' '.join(program['argv'])[:100]}, {program['evidence']}"))
+    for program in ran.without_cause[:MOST_PROGRAMS]:
+        click.echo(printable(f"no cause     {' '.join(program.argv)[:100]}, {program.evidence}"))
 
 
-def _check(check: Mapping[str, Any]) -> list[str]:
-    reason = ": ".join(filter(None, (check["reason"], check["detail"])))
-    forgeable = "forgeable" if check["forgeable"] else ""
-    return [check["id"], check["outcome"], printable(", ".join(filter(None, (reason, forgeable))))]
+def _check(check: CheckResult) -> list[str]:
+    reason = ": ".join(filter(None, (check.reason, check.detail)))
+    forgeable = "forgeable" if check.forgeable else ""
+    return [check.id, check.outcome, printable(", ".join(filter(None, (reason, forgeable))))]
 
 
-def _inverted(check: Mapping[str, Any]) -> None:
+def _inverted(check: CheckResult) -> None:
     """Print what altered tests showed about a check, and which tests have no variant."""
-    seen = check.get("inverted")
+    seen = check.inverted
     if not seen:
         return
-    if not seen["variants"]:
-        click.echo(printable(f"inverted     {check['id']}: not confirmed by inverted tests: {seen['problem']}"))
+    if not seen.variants:
+        click.echo(printable(f"inverted     {check.id}: not confirmed by inverted tests: {seen.problem}"))
         return
-    runs = counted(seen["rounds"], "more run")
-    altered = f"{counted(seen['variants'], 'altered test')}, {counted(seen['controls'], 'control')}"
-    click.echo(printable(f"inverted     {check['id']}: {runs}: {altered}; {', '.join(seen['evidence'])}"))
-    if seen["problem"]:
-        click.echo(printable(f"inverted     {check['id']}: some variants were not used: {seen['problem']}"))
-    if seen["without_count"]:
-        names = ", ".join(seen["without"][:MOST_TESTS])
-        click.echo(printable(f"inverted     {check['id']}: {seen['without_count']} without a variant: {names}"))
+    runs = counted(seen.rounds, "more run")
+    altered = f"{counted(seen.variants, 'altered test')}, {counted(seen.controls, 'control')}"
+    click.echo(printable(f"inverted     {check.id}: {runs}: {altered}; {', '.join(seen.evidence)}"))
+    if seen.problem:
+        click.echo(printable(f"inverted     {check.id}: some variants were not used: {seen.problem}"))
+    if seen.without_count:
+        names = ", ".join(seen.without[:MOST_TESTS])
+        click.echo(printable(f"inverted     {check.id}: {seen.without_count} without a variant: {names}"))
 
 
-def _ending(termination: Mapping[str, Any]) -> None:
+def _ending(termination: Termination) -> None:
     """How the agent ended, unless it simply finished."""
-    if termination["code"]:
-        click.echo(printable(f"ended        {termination['code']}: {termination['rationale']}"))
-    elif termination["reason"] not in ("", "finished"):
-        code = f" with exit code {termination['exit_code']}" if termination.get("exit_code") else ""
-        click.echo(
-            printable(f"ended        the agent {ENDINGS.get(termination['reason'], termination['reason'])}{code}")
-        )
+    if termination.code:
+        click.echo(printable(f"ended        {termination.code}: {termination.rationale}"))
+    elif termination.reason not in ("", "finished"):
+        code = f" with exit code {termination.exit_code}" if termination.exit_code else ""
+        click.echo(printable(f"ended        the agent {ENDINGS.get(termination.reason, termination.reason)}{code}"))

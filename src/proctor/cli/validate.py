@@ -21,6 +21,7 @@ from proctor.author.task_complexity import complexity
 from proctor.author.validation import PassingOnBase, Rehearsal, all_pass_on_base, validate_contracts
 from proctor.base.dataclass_fields import field_items
 from proctor.base.errors import UsageFault
+from proctor.base.json_records import to_json
 from proctor.cli.exit_codes import UNDECIDED, print_undecided
 from proctor.cli.options import judge_slots_option
 from proctor.cli.output import as_json, counted, print_json, print_table, printable, shortened
@@ -34,6 +35,7 @@ from proctor.contract.load import load_contract
 from proctor.contract.model import Contract
 from proctor.judge.checks.inverted_tests.variant_pool import ENOUGH, ENOUGH_KINDS, WHOLE_CHECK, Coverage
 from proctor.present.protected_file_changes import changes_to_the_runner, lost_changes
+from proctor.record.report_model import Report
 
 MOST_NAMED = 5
 
@@ -325,13 +327,13 @@ def _row(run: Rehearsal) -> dict[str, Any]:
     report = run.report
     return {
         "run": run.run,
-        "contract": report["contract"]["name"],
+        "contract": report.contract.name,
         "agent": run.agent,
         "status": run.status,
-        "attribution": report["attribution"],
+        "attribution": report.attribution,
         "wanted": run.wanted,
         "why": why(report),
-        "restored": report["restored"],
+        "restored": [to_json(one) for one in report.restored],
         "warnings": list(_warnings(run.agent, report)),
     }
 
@@ -371,11 +373,11 @@ def _wrong(row: Mapping[str, Any]) -> str:
     return f"{row['contract']}: {row['agent']} must be a {row['wanted']} and came out as {row['status']}: {row['why']}"
 
 
-def _warnings(agent: str, report: Mapping[str, Any]) -> Iterator[str]:
+def _warnings(agent: str, report: Report) -> Iterator[str]:
     """What an author should know about a run of the reference, whatever its status."""
     if agent == "reference":
-        yield from lost_changes(report["restored"])
-        yield from changes_to_the_runner(report["checks"])
+        yield from lost_changes(report.restored)
+        yield from changes_to_the_runner(report.checks)
 
 
 def _print_on_base(contract: str, several: Sequence[PassingOnBase]) -> None:

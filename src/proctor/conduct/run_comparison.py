@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from proctor.judge.manifest_differences import OTHER, Difference, differences
+from proctor.record.report_model import Report, read_report
 from proctor.record.run_directory import RunDirectory
 from proctor.record.seal import load_seal
 from proctor.record.signing.attestation import require_verified
@@ -40,9 +41,9 @@ def compare(runs: Sequence[RunDirectory], vary: Sequence[str] = ()) -> tuple[tup
     seals: dict[str, str] = {}
     for run in runs:
         require_verified(run, "partial")
-        manifest, contract, report = (run.read_json(path) for path in (run.manifest, run.contract, run.report))
+        manifest, contract = (run.read_json(path) for path in (run.manifest, run.contract))
         first = first or (manifest, contract)
-        side = _side(manifest, report, differences(first[0], manifest, (first[1], contract)))
+        side = _side(manifest, read_report(run), differences(first[0], manifest, (first[1], contract)))
         seal = load_seal(run).digest
         known = seals.setdefault(side.run, seal)
         if known != seal:
@@ -52,13 +53,13 @@ def compare(runs: Sequence[RunDirectory], vary: Sequence[str] = ()) -> tuple[tup
     return tuple(sides), not apart
 
 
-def _side(manifest: Mapping[str, Any], report: Mapping[str, Any], found: tuple[Difference, ...]) -> Side:
+def _side(manifest: Mapping[str, Any], report: Report, found: tuple[Difference, ...]) -> Side:
     return Side(
         run=str(manifest["run"]),
         agent=str(manifest["agent"]["name"]),
         model=str(manifest["configuration"].get("model", "")),
-        status=str(report["status"]),
-        gates={str(gate["id"]): gate["passed"] is True for gate in report["gates"]},
-        checks={str(check["id"]): str(check["outcome"]) for check in report["checks"]},
+        status=report.status,
+        gates={gate.id: gate.passed for gate in report.gates},
+        checks={check.id: check.outcome for check in report.checks},
         differences=found,
     )

@@ -6,11 +6,20 @@ Counts are of events; ``None`` is a run without a model. Long lists show their b
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any
+from collections.abc import Iterable
 
 from proctor.execute.monitor.price_table import is_same_model
 from proctor.judge.program_causes import DESCENT, ORDER, WORDS, Program, programs_of
 from proctor.judge.run_evidence import Evidence, pointer
+from proctor.record.report_model import (
+    Conversation,
+    ProgramMatch,
+    Programs,
+    Refusal,
+    RefusalText,
+    Tokens,
+    UnmatchedProgram,
+)
 from proctor.record.trace.event import Event
 
 MOST_SHOWN = 100
@@ -18,50 +27,45 @@ MOST_WORDS = 20
 WORD_CHARACTERS = 200
 
 
-def conversation(evidence: Evidence) -> dict[str, Any] | None:
+def conversation(evidence: Evidence) -> Conversation | None:
     """The part of the report; nothing where no model was there."""
     closed = evidence.last("model.closed")
     if closed is None and evidence.last("model.request") is None:
         return None
     requests = list(evidence.of("model.request"))
     used = [event.payload for event in evidence.of("model.usage")]
-    refused = list(evidence.of("model.refused"))
-    errors = list(evidence.of("model.error"))
-    return {
-        "calls": len(requests),
-        "retries": sum(1 for event in requests if event.payload["retry_of"] is not None),
-        "messages": dict(sorted(Counter(str(one.payload["role"]) for one in evidence.of("model.message")).items())),
-        "models": dict(sorted(Counter(str(event.payload["model"]) for event in requests).items())),
-        "dialects": dict(sorted(Counter(str(event.payload["dialect"]) for event in requests).items())),
-        "tokens": {
-            "input": sum(int(item["input_tokens"]) for item in used),
-            "output": sum(int(item["output_tokens"]) for item in used),
-            "estimated_calls": sum(1 for item in used if item.get("estimated")),
-        },
-        "tools": dict(sorted(Counter(str(event.payload["name"]) for event in evidence.of("tool.call")).items())),
-        "tool_calls": sum(1 for _ in evidence.of("tool.call")),
-        "refusals": [
-            {"why": event.payload["refusal"], "evidence": pointer(event)}
+    ended = closed.payload if closed is not None else {}
+    return Conversation(
+        calls=len(requests),
+        retries=sum(1 for event in requests if event.payload["retry_of"] is not None),
+        messages=_counted(evidence.of("model.message"), "role"),
+        models=_counted(requests, "model"),
+        dialects=_counted(requests, "dialect"),
+        tokens=Tokens(
+            input=sum(int(item["input_tokens"]) for item in used),
+            output=sum(int(item["output_tokens"]) for item in used),
+            estimated_calls=sum(1 for item in used if item.get("estimated")),
+        ),
+        tools=_counted(evidence.of("tool.call"), "name"),
+        tool_calls=sum(1 for _ in evidence.of("tool.call")),
+        refusals=tuple(
+            Refusal(why=RefusalText(**event.payload["refusal"]), evidence=pointer(event))
             for event in evidence.of("model.response")
             if event.payload["refusal"]
-        ][:MOST_SHOWN],
-        "refused": dict(sorted(Counter(str(event.payload["code"]) for event in refused).items())),
-        "errors": dict(sorted(Counter(str(event.payload["class"]) for event in errors).items())),
-        "words": dict(
-            sorted(
-                Counter(str(one.payload["format"]) for one in evidence.of("words.hit") if "call" in one.payload).items()
-            )
-        ),
-        **_outage(closed),
-        "programs": _programs(evidence),
-        "evidence": [pointer(closed)] if closed is not None else [],
-    }
+        )[:MOST_SHOWN],
+        refused=_counted(evidence.of("model.refused"), "code"),
+        errors=_counted(evidence.of("model.error"), "class"),
+        words=_counted((one for one in evidence.of("words.hit") if "call" in one.payload), "format"),
+        outage=ended.get("outage"),
+        outage_class=ended.get("outage_class"),
+        programs=_programs(evidence),
+        evidence=(pointer(closed),) if closed is not None else (),
+    )
 
 
-def _outage(closed: Event | None) -> dict[str, Any]:
-    """How the provider or the set-up failed, and its class where one is recorded."""
-    payload = closed.payload if closed is not None else {}
-    return {name: payload.get(name) for name in ("outage", "outage_class") if name == "outage" or name in payload}
+def _counted(events: Iterable[Event], field: str) -> dict[str, int]:
+    """How many of ``events`` have each value of a field."""
+    return dict(sorted(Counter(str(event.payload[field]) for event in events).items()))
 
 
 def unaffordable(evidence: Evidence) -> Event | None:
@@ -86,26 +90,28 @@ def other_models(evidence: Evidence) -> dict[tuple[str, str], list[Event]]:
     return found
 
 
-def _programs(evidence: Evidence) -> dict[str, Any]:
+def _programs(evidence: Evidence) -> Programs:
     """The programs that started while there was a conversation, by what their cause rests on."""
     found = programs_of(evidence.events)
     causes = [program.cause for program in found if program.cause is not None]
     counts = Counter(cause.how for cause in causes)
     unmatched = [program for program in found if program.cause is None]
     calls = {cause.event.seq for cause in causes}
-    return {
-        **{how: counts[how] for how in (WORDS, DESCENT, ORDER)},
-        "unmatched": len(unmatched),
-        "tool_calls_without": sum(1 for event in evidence.of("tool.call") if event.seq not in calls),
-        "matches": [
-            {"tool_call": pointer(one.cause.event), "program": pointer(one.event), "how": one.cause.how}
+    return Programs(
+        words=counts[WORDS],
+        descent=counts[DESCENT],
+        order=counts[ORDER],
+        unmatched=len(unmatched),
+        tool_calls_without=sum(1 for event in evidence.of("tool.call") if event.seq not in calls),
+        matches=tuple(
+            ProgramMatch(tool_call=pointer(one.cause.event), program=pointer(one.event), how=one.cause.how)
             for one in found
             if one.cause is not None and one.cause.how != DESCENT
-        ][:MOST_SHOWN],
-        "without_cause": [_shown(program) for program in unmatched[:MOST_SHOWN]],
-    }
+        )[:MOST_SHOWN],
+        without_cause=tuple(_shown(program) for program in unmatched[:MOST_SHOWN]),
+    )
 
 
-def _shown(program: Program) -> dict[str, Any]:
-    argv = [str(word)[:WORD_CHARACTERS] for word in program.event.payload["argv"][:MOST_WORDS]]
-    return {"argv": argv, "evidence": pointer(program.event)}
+def _shown(program: Program) -> UnmatchedProgram:
+    argv = tuple(str(word)[:WORD_CHARACTERS] for word in program.event.payload["argv"][:MOST_WORDS])
+    return UnmatchedProgram(argv=argv, evidence=pointer(program.event))

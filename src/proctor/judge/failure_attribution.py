@@ -9,8 +9,6 @@ names, and what came before need not be the cause.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any
 
 from proctor.contract.model import Check
 from proctor.execute.monitor.payload_values import inner, integer, text, text_list
@@ -18,6 +16,7 @@ from proctor.execute.monitor.program_kinds import TEST
 from proctor.execute.monitor.tool_call_detection import PASSED, Calls, Work
 from proctor.judge.checks.check_outcome import FAIL, FORGED_RESULTS, PASS
 from proctor.judge.run_evidence import Evidence, pointer
+from proctor.record.report_model import Interpretation, Sentence
 from proctor.record.trace.event import Event
 
 LABEL = "interpretation, derived from the recorded events by fixed rules; the events are the record"
@@ -30,26 +29,10 @@ SHORTEST_NAME = 4
 """A shorter name of a test occurs in too many texts to be evidence."""
 
 
-@dataclass(frozen=True)
-class Sentence:
-    """One sentence and the events that it rests on."""
-
-    text: str
-    evidence: tuple[str, ...]
-
-    def __post_init__(self) -> None:
-        if not self.evidence:
-            raise ValueError(f"a sentence needs evidence: {self.text}")
-
-    def record(self) -> dict[str, Any]:
-        """The sentence as a report holds it."""
-        return {"text": self.text, "evidence": list(self.evidence)}
-
-
-def interpretation(evidence: Evidence) -> dict[str, Any] | None:
+def interpretation(evidence: Evidence) -> Interpretation | None:
     """The account as a report holds it; nothing where no check failed and the patch applied."""
-    sentences = list(_account(evidence))[:MOST_SENTENCES]
-    return {"label": LABEL, "sentences": [sentence.record() for sentence in sentences]} if sentences else None
+    sentences = tuple(_account(evidence))[:MOST_SENTENCES]
+    return Interpretation(label=LABEL, sentences=sentences) if sentences else None
 
 
 def _account(evidence: Evidence) -> Iterator[Sentence]:
@@ -186,6 +169,6 @@ def _line(argv: Sequence[str]) -> str:
     return f"`{' '.join(argv)[:LINE_CHARACTERS]}`"
 
 
-def _say(sentence: str, *events: Event) -> Sentence:
-    cut = sentence if len(sentence) <= CHARACTERS else sentence[: CHARACTERS - 3] + "..."
-    return Sentence(cut, tuple(dict.fromkeys(map(pointer, events)))[:MOST_POINTERS])
+def _say(text: str, first: Event, *more: Event) -> Sentence:
+    cut = text if len(text) <= CHARACTERS else text[: CHARACTERS - 3] + "..."
+    return Sentence(text=cut, evidence=tuple(dict.fromkeys(map(pointer, (first, *more))))[:MOST_POINTERS])

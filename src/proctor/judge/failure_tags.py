@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from proctor.contract.model import Check
 from proctor.execute.monitor.dependency_installs import installs_in
@@ -25,6 +24,7 @@ from proctor.judge.program_causes import programs_of
 from proctor.judge.run_evidence import Evidence, pointer
 from proctor.judge.run_verdict import AGENT, INVALID, Status
 from proctor.judge.taxonomy import matching_tags, taxonomy
+from proctor.record.report_model import TagRecord
 from proctor.record.trace.event import Event
 
 MOST_SEGMENTS = 20
@@ -112,12 +112,11 @@ class Tag:
         if not self.evidence:
             raise ValueError(f"a tag needs evidence: {self.id}")
 
-    def record(self) -> dict[str, Any]:
+    def record(self) -> TagRecord:
         """The tag as a report holds it."""
-        record: dict[str, Any] = {"id": self.id, "gate": self.gate, "evidence": list(self.evidence)}
-        if taxonomy()[self.id].format:
-            record |= {"format": self.format, "segments": list(self.segments)}
-        return record
+        if not taxonomy()[self.id].format:
+            return TagRecord(id=self.id, gate=self.gate, evidence=self.evidence)
+        return TagRecord(id=self.id, gate=self.gate, evidence=self.evidence, format=self.format, segments=self.segments)
 
 
 def tagged(name: str, gate: str, *events: Event, more: tuple[str, ...] = ()) -> Tag:

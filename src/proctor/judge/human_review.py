@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from typing import Any
 
 from proctor.judge.run_verdict import ACCEPTANCE_ERROR
+from proctor.record.report_model import Report
 from proctor.record.reviews import DISPUTED, OPEN
 
 URGENCY = ("harness", "secret", "regression", "security", "dependency", "mode", "path", "churn", "unread")
@@ -21,19 +21,19 @@ URGENCY = ("harness", "secret", "regression", "security", "dependency", "mode", 
 UNDECIDED_CHECK = "undecided check"
 
 
-def risks(report: Mapping[str, Any]) -> dict[str, int]:
+def risks(report: Report) -> dict[str, int]:
     """The kinds of indicators in a report, the most urgent first, and how often each was found."""
     counts = dict.fromkeys(URGENCY, 0)
-    for one in report.get("indicators") or ():
-        if one["kind"] in counts:
-            counts[one["kind"]] += int(one["count"])
+    for one in report.indicators:
+        if one.kind in counts:
+            counts[one.kind] += one.count
     return {kind: count for kind, count in counts.items() if count}
 
 
-def review_reasons(report: Mapping[str, Any]) -> list[str]:
+def review_reasons(report: Report) -> list[str]:
     """Why a run should be looked at, the most urgent first."""
     found = [f"{kind} ({count})" for kind, count in risks(report).items()]
-    return [*found, UNDECIDED_CHECK] if report["status"] == ACCEPTANCE_ERROR else found
+    return [*found, UNDECIDED_CHECK] if report.status == ACCEPTANCE_ERROR else found
 
 
 def urgency(reason: str) -> int:

@@ -27,6 +27,7 @@ from proctor.base.canonical import parse
 from proctor.judge.patch_policy.dependency_policy import declares
 from proctor.judge.patch_policy.paths_of_tests import is_test
 from proctor.judge.run_evidence import Evidence, pointer
+from proctor.record.report_model import Indicator
 from proctor.record.secrets import usual_rules
 
 PATCH_BYTES = 4 << 20
@@ -103,15 +104,15 @@ def rules() -> tuple[Rule, ...]:
     )
 
 
-def indicators(evidence: Evidence) -> list[dict[str, Any]]:
+def indicators(evidence: Evidence) -> tuple[Indicator, ...]:
     """Every indicator with how often it was found and the first places, as a report holds them."""
     found: dict[tuple[str, str], tuple[str, list[str]]] = {}
     for kind, name, about, where in _all(evidence):
         found.setdefault((kind, name), (about, []))[1].append(where)
-    return [
-        {"kind": kind, "id": name, "about": about, "count": len(places), "evidence": places[:MOST_PLACES]}
+    return tuple(
+        Indicator(kind=kind, id=name, about=about, count=len(places), evidence=tuple(places[:MOST_PLACES]))
         for (kind, name), (about, places) in sorted(found.items(), key=lambda item: (item[0][0] != HARNESS, item[0]))
-    ]
+    )
 
 
 def outside_targets(evidence: Evidence) -> tuple[str, ...]:

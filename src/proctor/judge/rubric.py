@@ -22,8 +22,10 @@ from pathlib import Path
 from typing import Any
 
 from proctor.base.canonical import parse, sha256
+from proctor.base.dataclass_fields import field_items
 from proctor.base.escaping import escape_cell
 from proctor.judge.run_verdict import gate_verdict
+from proctor.record.report_model import Report
 
 CONTEXT = Context(prec=40, rounding=ROUND_HALF_EVEN)
 _PLACES = Decimal("0.000001")
@@ -100,12 +102,12 @@ class Moved:
     same_first: bool
 
 
-def mean_parts(reports: Iterable[Mapping[str, Any]]) -> dict[str, tuple[Parts, int]]:
+def mean_parts(reports: Iterable[Report]) -> dict[str, tuple[Parts, int]]:
     """The mean of each part over the runs of each agent that passed every gate, and how many those were."""
     gathered: dict[str, list[Mapping[str, str]]] = {}
     for report in reports:
-        if report["score"]:
-            gathered.setdefault(str(report["agent"]["name"]), []).append(report["score"]["parts"])
+        if report.score:
+            gathered.setdefault(report.agent.name, []).append(dict(field_items(report.score.parts)))
     return {
         agent: ({name: share(sum(Decimal(one[name]) for one in runs), len(runs)) for name in runs[0]}, len(runs))
         for agent, runs in sorted(gathered.items())
@@ -194,24 +196,22 @@ def columns() -> list[str]:
     return TEMPLATE.read_text("utf-8").strip().split(",")
 
 
-def table(reports: Iterable[Mapping[str, Any]]) -> str:
+def table(reports: Iterable[Report]) -> str:
     """The template with a row for each report; what a reviewer is to say stays empty."""
     written = io.StringIO()
     writer = csv.DictWriter(written, columns(), restval="", lineterminator="\n")
     writer.writeheader()
     for report in reports:
-        scores = report.get("scores") or {}
-        pilot = scores.get("pilot") or {"parts": {}}
         row = {
-            "run": report["run"],
-            "contract": report["contract"].get("name", ""),
-            "agent": report["agent"]["name"],
-            "status": report["status"],
-            **{gate["id"]: gate_verdict(gate) for gate in report["gates"]},
-            "graded": (report["score"] or {}).get("value", ""),
-            "contract_score": (scores.get("contract") or {}).get("value", ""),
-            **pilot["parts"],
-            "pilot": pilot.get("value", ""),
+            "run": report.run,
+            "contract": report.contract.name,
+            "agent": report.agent.name,
+            "status": report.status,
+            **{gate.id: gate_verdict(gate) for gate in report.gates},
+            "graded": report.score.value if report.score else "",
         }
+        if report.scores:
+            row |= {"contract_score": report.scores.contract.value, **report.scores.pilot.parts}
+            row["pilot"] = str(report.scores.pilot.value)
         writer.writerow({name: escape_cell(str(value)) for name, value in row.items()})
     return written.getvalue()

@@ -18,14 +18,14 @@ runs are left out.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from proctor.contract.model import Check
 from proctor.judge.checks.check_outcome import ERROR, FORGED_RESULTS, NOT_STARTED, PASS
 from proctor.judge.run_evidence import Evidence, pointer
 from proctor.record.completeness import check_completeness, check_manifest
+from proctor.record.report_model import Gate, Report
 from proctor.record.trace.event import Event
 
 GATE_NAMES = {
@@ -39,24 +39,19 @@ PASSED, FAILED, NOT_REACHED = "pass", "fail", "not reached"
 NOTHING_ASKED = "the contract has no mandatory acceptance check"
 
 
-@dataclass(frozen=True)
-class Gate:
-    """One gate's verdict."""
-
-    id: str
-    passed: bool
-    why: str
-    evidence: tuple[str, ...] = ()
-
-
-def gate_verdict(gate: Mapping[str, Any]) -> str:
+def gate_verdict(gate: Gate) -> str:
     """What to call the verdict of a gate in a report. One of which the run recorded nothing was not reached.
 
     In a report it is not passed all the same: a run that ends early passes nothing.
     """
-    if gate["passed"]:
+    if gate.passed:
         return PASSED
-    return FAILED if gate["evidence"] or gate["why"] == NOTHING_ASKED else NOT_REACHED
+    return FAILED if gate.evidence or gate.why == NOTHING_ASKED else NOT_REACHED
+
+
+def named_gate(name: str, passed: bool, why: str, evidence: tuple[str, ...] = ()) -> Gate:
+    """The verdict of a gate, with the name of the gate."""
+    return Gate(id=name, name=GATE_NAMES[name], passed=passed, why=why, evidence=evidence)
 
 
 def gates(evidence: Evidence) -> tuple[Gate, ...]:
@@ -70,33 +65,35 @@ def _validity(evidence: Evidence) -> Gate:
     """G1: the patch applies, leaves no conflict markers, and every check can start."""
     applied = evidence.last("patch.applied")
     if applied is None:
-        return Gate("G1", False, "the patch was never applied")
+        return named_gate("G1", False, "the patch was never applied")
     if applied.payload["outcome"] != PASS:
-        return Gate("G1", False, str(applied.payload["problem"]), (pointer(applied),))
+        return named_gate("G1", False, str(applied.payload["problem"]), (pointer(applied),))
     for event in evidence.of("check.blocked"):
-        return Gate("G1", False, f"{event.payload['check']} was blocked: {event.payload['reason']}", (pointer(event),))
+        return named_gate(
+            "G1", False, f"{event.payload['check']} was blocked: {event.payload['reason']}", (pointer(event),)
+        )
     for check in evidence.contract.checks:
         decided = evidence.decision(check)
         if decided is not None and decided.payload.get("reason") == NOT_STARTED:
             why = f"{check.id} could not be started: {decided.payload.get('detail', '')}"
-            return Gate("G1", False, why, _pointers(evidence, check, decided))
-    return Gate("G1", True, "the patch applies and every check could start", (pointer(applied),))
+            return named_gate("G1", False, why, _pointers(evidence, check, decided))
+    return named_gate("G1", True, "the patch applies and every check could start", (pointer(applied),))
 
 
 def _build(evidence: Evidence, checks: list[Check]) -> Gate:
     """G2: every mandatory build and static check passes; a contract may leave the gate empty."""
     if not checks:
-        return Gate("G2", True, "the contract declares no build or static check")
+        return named_gate("G2", True, "the contract declares no build or static check")
     if all(check.no_op for check in checks):
         found = tuple(pointer(event) for check in checks if (event := evidence.decision(check)))
-        return Gate("G2", True, "empty on purpose: the contract declares a no-op", found)
+        return named_gate("G2", True, "empty on purpose: the contract declares a no-op", found)
     return _conjunction("G2", evidence, checks)
 
 
 def _acceptance(evidence: Evidence, checks: list[Check]) -> Gate:
     """G3: every mandatory acceptance check passes, and there is one."""
     if not any(check.mandatory for check in checks):
-        return Gate("G3", False, NOTHING_ASKED)
+        return named_gate("G3", False, NOTHING_ASKED)
     return _conjunction("G3", evidence, checks)
 
 
@@ -108,12 +105,12 @@ def _safety(evidence: Evidence) -> Gate:
         why = str(violations[0].payload["message"])
         if len(violations) > 1:
             why += f" (and {len(violations) - 1} more)"
-        return Gate("G4", False, why, tuple(pointer(event) for event in violations[:20]))
+        return named_gate("G4", False, why, tuple(pointer(event) for event in violations[:20]))
     if checked is None:
-        return Gate("G4", False, "the policy was never held against the run")
+        return named_gate("G4", False, "the policy was never held against the run")
     if checked.payload["violations"]:
-        return Gate("G4", False, f"{checked.payload['violations']} violations", (pointer(checked),))
-    return Gate("G4", True, "no violation of the policy", (pointer(checked),))
+        return named_gate("G4", False, f"{checked.payload['violations']} violations", (pointer(checked),))
+    return named_gate("G4", True, "no violation of the policy", (pointer(checked),))
 
 
 def _conjunction(gate: str, evidence: Evidence, checks: Iterable[Check]) -> Gate:
@@ -124,13 +121,13 @@ def _conjunction(gate: str, evidence: Evidence, checks: Iterable[Check]) -> Gate
             continue
         decided = evidence.decision(check)
         if decided is None:
-            return Gate(gate, False, f"{check.id} was never decided")
+            return named_gate(gate, False, f"{check.id} was never decided")
         if decided.type == "check.blocked":
-            return Gate(gate, False, f"{check.id} was blocked: {decided.payload['reason']}", (pointer(decided),))
+            return named_gate(gate, False, f"{check.id} was blocked: {decided.payload['reason']}", (pointer(decided),))
         if decided.payload["outcome"] != PASS:
-            return Gate(gate, False, _sentence(check, decided), _pointers(evidence, check, decided))
+            return named_gate(gate, False, _sentence(check, decided), _pointers(evidence, check, decided))
         found.append(pointer(decided))
-    return Gate(gate, True, "every mandatory check passed", tuple(found))
+    return named_gate(gate, True, "every mandatory check passed", tuple(found))
 
 
 def _sentence(check: Check, decided: Event) -> str:
@@ -165,14 +162,14 @@ class Status:
     problems: tuple[str, ...] = ()
 
 
-def is_machine_fault(report: Mapping[str, Any]) -> bool:
+def is_machine_fault(status: str, attribution: str) -> bool:
     """Whether the machine or the harness kept a run from its verdict, so it says nothing about agent or contract."""
-    return report["status"] in (INVALID, ACCEPTANCE_ERROR) and report["attribution"] == HARNESS
+    return status in (INVALID, ACCEPTANCE_ERROR) and attribution == HARNESS
 
 
-def is_repeatable(report: Mapping[str, Any]) -> bool:
+def is_repeatable(report: Report) -> bool:
     """Whether a run is invalid for a reason that is neither the agent's doing nor an operator's."""
-    return report["status"] == INVALID and report["attribution"] not in (AGENT, NOBODY)
+    return report.status == INVALID and report.attribution not in (AGENT, NOBODY)
 
 
 def status(evidence: Evidence, gates: Sequence[Gate]) -> Status:
@@ -239,18 +236,18 @@ def _applied(evidence: Evidence) -> bool:
     return applied is not None and applied.payload["outcome"] == PASS
 
 
-def combined(reports: Sequence[Mapping[str, Any]]) -> tuple[str, str]:
+def combined(reports: Sequence[Report]) -> tuple[str, str]:
     """The status of repeated runs together, and the gate or status that decided it."""
-    valid = [report for report in reports if report["status"] != INVALID]
+    valid = [report for report in reports if report.status != INVALID]
     if not valid:
         return INVALID, "no run carries a verdict"
     for wanted in (("G4",), ("G1", "G2", "G3")):
         for report in valid:
-            for gate in report["gates"]:
-                error = report["status"] == ACCEPTANCE_ERROR and gate["id"] != "G4"
-                if gate["id"] in wanted and not gate["passed"] and not error:
-                    return FAILURE, f"{gate['id']} in {report['run']}: {gate['why']}"
+            for gate in report.gates:
+                error = report.status == ACCEPTANCE_ERROR and gate.id != "G4"
+                if gate.id in wanted and not gate.passed and not error:
+                    return FAILURE, f"{gate.id} in {report.run}: {gate.why}"
     for report in valid:
-        if report["status"] != SUCCESS:
-            return str(report["status"]), f"in {report['run']}"
+        if report.status != SUCCESS:
+            return report.status, f"in {report.run}"
     return SUCCESS, f"every gate in all of {len(valid)} runs"

@@ -21,7 +21,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
-from typing import Any
 
 from proctor.base.canonical import sha256
 from proctor.execute.monitor.payload_values import decimal
@@ -31,13 +30,22 @@ from proctor.judge.patch_policy.patch_findings import counted_lines
 from proctor.judge.risk_indicators import outside_targets
 from proctor.judge.rubric import CONTEXT, decimal_text, rubric, rubric_digest, share, weighted, weights_of
 from proctor.judge.run_evidence import Evidence
-from proctor.judge.run_verdict import INVALID, Gate, Status
+from proctor.judge.run_verdict import INVALID, Status
+from proctor.record.report_model import (
+    ContractScore,
+    Gate,
+    GradedScore,
+    PilotScore,
+    ScoreParts,
+    ScoreRubric,
+    Scores,
+)
 
 NEEDED = ("run.started", "run.identity", "briefing", "agent.started", "agent.finished", "patch.extracted")
 """Events without which a result cannot be reproduced."""
 
 
-def score(evidence: Evidence, gates: Sequence[Gate], distance: int) -> dict[str, Any] | None:
+def score(evidence: Evidence, gates: Sequence[Gate], distance: int) -> GradedScore | None:
     """The score with its rubric; nothing unless all gates were passed."""
     if not all(gate.passed for gate in gates):
         return None
@@ -48,25 +56,25 @@ def score(evidence: Evidence, gates: Sequence[Gate], distance: int) -> dict[str,
         "maintainability": maintainability(evidence),
     }
     weights = {
-        "minimality": Decimal(rubric.minimality_weight),
-        "trace": Decimal(rubric.trace_weight),
-        "maintainability": Decimal(rubric.maintainability_weight),
+        "minimality": rubric.minimality_weight,
+        "trace": rubric.trace_weight,
+        "maintainability": rubric.maintainability_weight,
     }
-    return {
-        "value": decimal_text(weighted(weights, parts)),
-        "parts": {name: decimal_text(value) for name, value in parts.items()},
-        "rubric": {
-            "lambda": rubric.minimality_lambda,
-            "distance": distance,
-            "distance_unit": "changed lines outside added tests",
-            "weights": {
-                "minimality": rubric.minimality_weight,
-                "trace": rubric.trace_weight,
-                "maintainability": rubric.maintainability_weight,
-            },
-            "maintainability_checks": list(rubric.maintainability_checks),
-        },
-    }
+    return GradedScore(
+        value=decimal_text(weighted({name: Decimal(weight) for name, weight in weights.items()}, parts)),
+        parts=ScoreParts(**_texts(parts)),
+        rubric=ScoreRubric(
+            rate=rubric.minimality_lambda,
+            distance=distance,
+            distance_unit="changed lines outside added tests",
+            weights=ScoreParts(**weights),
+            maintainability_checks=rubric.maintainability_checks,
+        ),
+    )
+
+
+def _texts(parts: Mapping[str, Decimal]) -> dict[str, str]:
+    return {name: decimal_text(part) for name, part in parts.items()}
 
 
 def distance_of(evidence: Evidence) -> int:
@@ -102,18 +110,14 @@ SIZE_CODES = ("too-many-files", "too-many-lines")
 ONE = Decimal(1)
 
 
-def scores(evidence: Evidence, gates: Sequence[Gate], status: Status) -> dict[str, Any] | None:
+def scores(evidence: Evidence, gates: Sequence[Gate], status: Status) -> Scores | None:
     """Both figures as a report holds them; nothing for a run that carries no verdict."""
     if status.status == INVALID:
         return None
-    return {
-        "rubric": rubric_digest(),
-        "contract": contract_score(evidence, gates),
-        "pilot": pilot_score(evidence, gates),
-    }
+    return Scores(rubric=rubric_digest(), contract=contract_score(evidence, gates), pilot=pilot_score(evidence, gates))
 
 
-def contract_score(evidence: Evidence, gates: Sequence[Gate]) -> dict[str, Any]:
+def contract_score(evidence: Evidence, gates: Sequence[Gate]) -> ContractScore:
     """The contract score with its parts."""
     weights = weights_of("contract")
     held = validity(evidence, gates)
@@ -124,15 +128,15 @@ def contract_score(evidence: Evidence, gates: Sequence[Gate]) -> dict[str, Any]:
         "violations": penalty(len(violations)),
     }
     value = weighted({**weights, "violations": -weights["violations"]}, parts)
-    return {
-        "value": decimal_text(value),
-        "parts": {name: decimal_text(part) for name, part in parts.items()},
-        "validity": {name: held[name] for name in rubric()["contract"]["validity"]},
-        "violations": len(violations),
-    }
+    return ContractScore(
+        value=decimal_text(value),
+        parts=_texts(parts),
+        validity={name: held[name] for name in rubric()["contract"]["validity"]},
+        violations=len(violations),
+    )
 
 
-def pilot_score(evidence: Evidence, gates: Sequence[Gate]) -> dict[str, Any]:
+def pilot_score(evidence: Evidence, gates: Sequence[Gate]) -> PilotScore:
     """The four parts of the pilot rubric and their sum; none if no resource was measured."""
     held = validity(evidence, gates)
     left = unused(evidence)
@@ -143,11 +147,11 @@ def pilot_score(evidence: Evidence, gates: Sequence[Gate]) -> dict[str, Any]:
     }
     if left:
         parts["efficiency"] = share(sum(left.values(), Decimal(0)), len(left))
-    return {
-        "value": decimal_text(weighted(weights_of("pilot"), parts)) if left else None,
-        "parts": {name: decimal_text(part) for name, part in parts.items()},
-        "unused": {name: decimal_text(part) for name, part in left.items()},
-    }
+    return PilotScore(
+        value=decimal_text(weighted(weights_of("pilot"), parts)) if left else None,
+        parts=_texts(parts),
+        unused=_texts(left),
+    )
 
 
 def validity(evidence: Evidence, gates: Sequence[Gate]) -> dict[str, bool]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from collections.abc import Iterable, Iterator
+
+from proctor.record.report_model import CheckResult, RestoredFile
 
 REASONS = {
     "protected": "the contract protects it",
@@ -28,18 +29,17 @@ def why_restored(why: str) -> str:
     return REASONS.get(why, why)
 
 
-def changes_to_the_runner(checks: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+def changes_to_the_runner(checks: Iterable[CheckResult]) -> Iterator[str]:
     """Messages for an author whose reference counts as forged: changing the runner may be the project's purpose."""
     for check in checks:
-        if check["reason"] == "forged":
+        if check.reason == "forged":
             advice = "if that is the purpose of this code, list its file under policy.free_steering"
-            yield f"check {check['id']}, with the reference: {check['detail']}; {advice}"
+            yield f"check {check.id}, with the reference: {check.detail}; {advice}"
 
 
-def lost_changes(restored: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+def lost_changes(restored: Iterable[RestoredFile]) -> Iterator[str]:
     """Messages for an author whose reference changes restored files, except those that hidden files replace."""
     for entry in restored:
-        why = str(entry["why"])
-        if why in EXEMPTED_BY:
-            head = f"the reference changes {entry['path']}, which is restored before judging: {why_restored(why)}"
-            yield f"{head}; if the task needs this change, {EXEMPTED_BY[why]}"
+        if entry.why in EXEMPTED_BY:
+            head = f"the reference changes {entry.path}, which is restored before judging: {why_restored(entry.why)}"
+            yield f"{head}; if the task needs this change, {EXEMPTED_BY[entry.why]}"

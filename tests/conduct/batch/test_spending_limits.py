@@ -6,6 +6,7 @@ import json
 import subprocess
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from proctor.conduct.batch.spending_limits import Envelopes, spent_before, spent
 from proctor.contract.lint import AGENTS_SHARE, START_USD
 from proctor.execute.home import Home
 from proctor.execute.monitor.breakers.breaker_settings import Thresholds
+from proctor.record.report_model import Cost
 
 Proctor = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -73,8 +75,9 @@ def test_a_run_that_does_not_fit_waits_for_one_that_gives_back() -> None:
 
 
 def test_units_of_the_schedule_and_a_higher_bill_count() -> None:
-    assert spent_usd({"usd": None, "units": "1500.00", "observed_usd": None}) == Decimal("1.5")
-    assert spent_usd({"usd": "1.00", "units": None, "observed_usd": "2.00"}) == Decimal(2)
+    cost = Cost(method="m", usd=None, units="1500.00", observed_usd=None, phases={}, evidence="events.jsonl#1")
+    assert spent_usd(cost) == Decimal("1.5")
+    assert spent_usd(replace(cost, usd="1.00", units=None, observed_usd="2.00")) == Decimal(2)
     assert spent_usd(None) == 0
 
 

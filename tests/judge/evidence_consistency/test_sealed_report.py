@@ -7,10 +7,11 @@ from typing import Any
 
 import pytest
 
-from proctor.base.canonical import canonical, parse
+from proctor.base.json_records import to_json
 from proctor.judge.evidence_consistency.sealed_report import LATER, by_current_rules, differences, rescored
 from proctor.judge.run_evidence import Evidence, read_evidence
 from proctor.judge.run_report import FILES, SCHEMA, report, rules_digest
+from proctor.record.report_model import Report
 from proctor.record.run_directory import RunDirectory
 from tests.corpus_runs import unpack
 
@@ -23,14 +24,14 @@ def evidence(tmp_path: Path) -> Evidence:
     return read_evidence(RunDirectory(unpack("report-2", tmp_path)))
 
 
-def plain(value: Any) -> Any:
-    return parse(canonical(value))
+def plain(value: Report) -> Any:
+    return to_json(value, value.schema)
 
 
 def test_i4_a_report_names_its_rules_from_schema_3_on(evidence: Evidence) -> None:
     assert SCHEMA == 3
-    assert report(evidence)["rules"] == rules_digest() and by_current_rules(report(evidence))
-    assert "rules" not in report(evidence, 2) and "rules" not in report(evidence, 1)
+    assert report(evidence).rules == rules_digest() and by_current_rules(plain(report(evidence)))
+    assert "rules" not in plain(report(evidence, 2)) and "rules" not in plain(report(evidence, 1))
     assert set(FILES) == {"risks", "rubric", "secrets", "taxonomy"}
 
 

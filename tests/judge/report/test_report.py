@@ -12,6 +12,7 @@ from proctor.base.errors import BrokenSeal
 from proctor.contract.model import Check, Environment, Rerun, Score
 from proctor.judge.run_report import build_report
 from proctor.judge.run_verdict import combined
+from proctor.record.report_model import Report, report_from
 
 
 def gates(report: dict[str, Any]) -> str:
@@ -266,14 +267,13 @@ def test_a_changed_trace_is_refused(story: Any) -> None:
 
 
 def test_reports_that_are_combined(story: Any, stories: Any) -> None:
-    def told(**fields: Any) -> dict[str, Any]:
+    def told(**fields: Any) -> Report:
         made = stories()
         for key, value in fields.items():
             setattr(made, key, value)
-        report: dict[str, Any] = made.tell()
-        return report
+        return report_from(made.tell())
 
-    good = story.tell()
+    good = report_from(story.tell())
     bad = told(outcomes={"tests": ("fail", "tests", "agent")})
     error = told(outcomes={"tests": ("error", "timeout", "nobody")})
     unsafe = told(findings=[("forbidden-path", "violation")])

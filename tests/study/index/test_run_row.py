@@ -8,12 +8,14 @@ import pytest
 
 from proctor.base.errors import BrokenSeal, UsageFault
 from proctor.contract.policy import BREAKER_CODES, INDICATOR_CODES
+from proctor.record.report_model import Termination
 from proctor.record.retain import retain
 from proctor.record.reviews import Review, add_review
 from proctor.record.run_directory import RunDirectory, RunLock
 from proctor.record.seal import load_seal
 from proctor.study.index.run_row import ending, row_of
 from proctor.study.run_table import NAMES, Table
+from tests.sample_reports import sample_report
 from tests.study.index.conftest import COST, Runs
 
 
@@ -95,7 +97,7 @@ def test_a_run_of_no_pilot_has_nothing_in_its_columns(runs: Runs) -> None:
 
 
 def ended(code: str | None, reason: str = "finished", *problems: str) -> str:
-    return ending({"termination": {"reason": reason, "code": code}, "problems": problems})
+    return ending(sample_report(termination=Termination(reason=reason, code=code), problems=problems))
 
 
 def test_every_code_of_an_ending_has_its_word() -> None:

@@ -27,6 +27,7 @@ from proctor.study.pilot.plan.task_suite import SuiteTask, load_suite
 from proctor.study.pilot.running import pilot_runner, pilot_state
 from proctor.study.pilot.running.pilot_runner import Paused, PilotContext, alone, is_busy, run_pilot
 from proctor.study.pilot.running.pilot_state import PilotState, deviations, read_pilot_state
+from tests.sample_reports import sample_report
 from tests.study.pilot.live import write_pilot
 from tests.study.pilot.pilot_cases import SPOILT, UNSAFE, run_of
 
@@ -76,7 +77,7 @@ class Stage:
             status = {"status": "success" if place.method in ("fixer", "reference") else "failure"}
             run = run_of(slot, number, **{**status, **self.says(place, number)})
             self.made[run.path] = run
-            outcomes.append((place, RunOutcome(run.run, run.path, run.status, {})))
+            outcomes.append((place, RunOutcome(run.run, run.path, run.status, sample_report(status=run.status))))
         return BatchResult(tuple(outcomes), (), False)
 
     def run(self, jobs: int = 1) -> tuple[PilotState, tuple[pilot_state.Stage, ...]]:

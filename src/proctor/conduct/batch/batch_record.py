@@ -27,6 +27,7 @@ from proctor.execute.agents.interface import Agent
 from proctor.execute.home import Home
 from proctor.judge.run_verdict import is_repeatable
 from proctor.record.redact import Redactor
+from proctor.record.report_model import read_report
 from proctor.record.run_directory import RunDirectory
 from proctor.record.vault import Vault
 
@@ -231,7 +232,7 @@ def tries_left(home: Home, batch: Batch) -> list[RunAttempt]:
         last = RunDirectory(runs[-1]) if runs else None
         if last is None:
             found.append(RunAttempt(place))
-        elif len(runs) <= batch.retries and is_repeatable(last.read_json(last.report)):
+        elif len(runs) <= batch.retries and is_repeatable(read_report(last)):
             found.append(RunAttempt(place, last.path.name, len(runs) + 1))
     return found
 
@@ -245,7 +246,7 @@ def _sealed(home: Home) -> Iterator[tuple[str, Place, int, Path]]:
         try:
             manifest = run.read_json(run.manifest)
             configuration = manifest["configuration"]
-            ended = run.read_json(run.report)["termination"]["code"]
+            ended = read_report(run).termination.code
             if ended != STOPPED and manifest["run"] == path.name:
                 yield str(configuration["batch"]), _place(configuration), int(configuration.get("attempt", 1)), path
         except (ProctorError, KeyError, TypeError):

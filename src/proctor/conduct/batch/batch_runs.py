@@ -150,7 +150,7 @@ def _run(
             rehearse=bool(batch.settings.get("rehearse")),
             redactor=redactor_of(machine.home, batch.settings),
         )
-        spent = spent_usd(outcome.report["usage"]["cost"])
+        spent = spent_usd(outcome.report.usage.cost)
     finally:
         envelopes.settle(share, spent)
     return outcome

@@ -13,7 +13,7 @@ rate. Acceptance is paid after the agent's part is over: what it costs beyond it
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
@@ -24,6 +24,7 @@ from proctor.execute.home import Home
 from proctor.execute.monitor.breakers.breaker_settings import POLICY_CHOICE, Thresholds
 from proctor.execute.monitor.budget import Ledger, make_envelopes
 from proctor.execute.monitor.price_table import FALLBACK, PriceTable, plain, total_of
+from proctor.record.report_model import Cost, read_report
 from proctor.record.run_directory import RunDirectory
 
 LOOK_SECONDS = 0.2
@@ -163,12 +164,12 @@ def start_usd(prices: PriceTable | None) -> Decimal:
     return cost if prices is not None else cost / FALLBACK.units_per_usd
 
 
-def spent_usd(cost: Mapping[str, Any] | None) -> Decimal:
-    """What a run spent by the cost that its report or its last projection states."""
-    if not cost:
+def spent_usd(cost: Cost | None) -> Decimal:
+    """What a run spent by the cost that its report states."""
+    if cost is None:
         return Decimal(0)
-    projected = Decimal(cost["usd"]) if cost["usd"] is not None else Decimal(cost["units"]) / FALLBACK.units_per_usd
-    return max(projected, Decimal(cost["observed_usd"] or 0))
+    units = Decimal(cost.units or 0) / FALLBACK.units_per_usd
+    return max(units if cost.usd is None else Decimal(cost.usd), Decimal(cost.observed_usd or 0))
 
 
 def _spent_of_ledger(ledger: Ledger) -> Decimal:
@@ -204,5 +205,5 @@ def spent_before(home: Home, batch: str, pilot: str = "") -> Iterator[tuple[str,
 def spent_by(run: RunDirectory) -> Decimal:
     """What one run has spent; if it was cut off, as far as its trace tells, and nothing before its first event."""
     if run.seal.is_file():
-        return spent_usd(run.read_json(run.report)["usage"]["cost"])
+        return spent_usd(read_report(run).usage.cost)
     return _spent_of_ledger(panel_of_run(run).facts.ledger) if run.events.is_file() else Decimal(0)

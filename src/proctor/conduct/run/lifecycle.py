@@ -16,13 +16,14 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from proctor.base.canonical import parse
+from proctor.base.canonical import canonical
 from proctor.base.clock import new_run_id, utc_text
 from proctor.base.dataclass_fields import EMPTY
 from proctor.base.directories import erase
 from proctor.base.errors import ProctorError
 from proctor.base.escaping import name_bytes, name_text
 from proctor.base.files import write_whole
+from proctor.base.json_records import to_json
 from proctor.conduct.briefing import brief
 from proctor.conduct.inverted_pools import known_pool, rounds_at_once
 from proctor.conduct.machine import Machine
@@ -54,6 +55,7 @@ from proctor.judge.patch_policy.dependency_policy import FILE_BYTES, Files, decl
 from proctor.judge.patch_policy.patch_findings import Finding, findings
 from proctor.judge.run_report import conclusion
 from proctor.record.redact import Redactor
+from proctor.record.report_model import Report
 from proctor.record.run_directory import RunDirectory, RunLock
 from proctor.record.schema_versions import TRACE
 from proctor.record.seal import write_seal
@@ -70,7 +72,7 @@ class RunOutcome:
     run_id: str
     directory: Path
     status: str
-    report: Mapping[str, Any]
+    report: Report
 
 
 def execute_run(
@@ -133,13 +135,13 @@ def execute_run(
                         machine, prepared, acting, run, trace, scratch, operated, post, later, rehearse, varied
                     )
                 trace.rest()
-                status, report = _conclude(run, trace)
+                report = _conclude(run, trace)
             _seal(run, trace)
     erase(machine.home.decisions / run_id)
-    if rehearse and status in ("success", "failure"):
+    if rehearse and report.status in ("success", "failure"):
         keep_baseline(machine.home, prepared.content_id, run, prepared.contract)
     operated.phase(run_id, "done")
-    return RunOutcome(run_id, run.path, status, parse(report))
+    return RunOutcome(run_id, run.path, report.status, report)
 
 
 def _baseline(
@@ -179,15 +181,15 @@ def _watched(
     return post
 
 
-def _conclude(run: RunDirectory, trace: MonitoredTrace) -> tuple[str, bytes]:
+def _conclude(run: RunDirectory, trace: MonitoredTrace) -> Report:
     """The last events and the report."""
     if run.redactor is not None:
         trace.append("secrets.redacted", run.redactor.summary())
     trace.append("cost.projected", projection(trace.catch_up().facts.ledger))
-    status, report = conclusion(run, lambda status: trace.append("run.finished", {"status": status}))
+    report = conclusion(run, lambda status: trace.append("run.finished", {"status": status}))
     trace.sync()
-    write_whole(run.report, report, sync=False)
-    return status, report
+    write_whole(run.report, canonical(to_json(report)), sync=False)
+    return report
 
 
 def _seal(run: RunDirectory, trace: MonitoredTrace) -> None:

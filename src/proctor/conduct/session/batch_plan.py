@@ -46,6 +46,7 @@ from proctor.execute.agents.interface import Agent
 from proctor.execute.agents.registry import WITHOUT_FILES
 from proctor.execute.prepare import PreparedBase
 from proctor.execute.workspace.layer_store import hold
+from proctor.record.report_model import read_report
 from proctor.record.run_directory import RunDirectory
 
 
@@ -251,13 +252,9 @@ def resume_command(batch: Batch) -> str:
 
 
 def _finished(run: RunDirectory) -> Mapping[str, str]:
-    """What decides the exit code of a batch, of a run that was made before; one that says nothing decided nothing."""
-    report = run.read_json(run.report)
-    return {
-        "run": run.path.name,
-        "status": str(report.get("status", "invalid")),
-        "attribution": str(report.get("attribution", "")),
-    }
+    """What decides the exit code of a batch, of a run that was made before."""
+    report = read_report(run)
+    return {"run": run.path.name, "status": report.status, "attribution": report.attribution}
 
 
 def fill(machine: Machine, plan: Plan, jobs: int, watcher: BatchWatcher) -> BatchResult:

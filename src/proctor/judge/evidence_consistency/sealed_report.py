@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from proctor.base.canonical import canonical
+from proctor.base.json_records import to_json
 from proctor.judge.run_evidence import Evidence
 from proctor.judge.run_report import report, rules_digest
 
@@ -55,7 +56,7 @@ class Rescoring:
 
 def rescored(sealed: Mapping[str, Any], schema: int, evidence: Evidence) -> Rescoring:
     """Compare the ``sealed`` report of a known ``schema`` with the report that follows from ``evidence`` now."""
-    fresh = report(evidence, schema)
+    fresh = to_json(report(evidence, schema), schema)
     without = tuple(_leave_out(fresh, sealed)) if schema == 1 else ()
     data = canonical(fresh)
     if data == canonical(sealed):

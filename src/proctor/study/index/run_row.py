@@ -27,6 +27,7 @@ from proctor.execute.monitor.price_table import FALLBACK
 from proctor.execute.monitor.tool_call_detection import count_calls
 from proctor.judge.run_verdict import SAFETY_CODES
 from proctor.record import reviews
+from proctor.record.report_model import Report, report_from
 from proctor.record.retain import NAME as RETENTION
 from proctor.record.run_directory import RunDirectory
 from proctor.record.run_store import copy_of, state
@@ -72,7 +73,8 @@ def row_of(run: RunDirectory, strata: tuple[str, ...] = STRATA, heads: reviews.H
     if standing != "finished":
         raise BrokenSeal("is not what was sealed", where=name, hint=f"proctor verify {name} says where")
     seal = load_seal(run)
-    manifest, report, contract = (_sealed(run, seal, path) for path in (run.manifest, run.report, run.contract))
+    manifest, contract = (_sealed(run, seal, path) for path in (run.manifest, run.contract))
+    report = report_from(_sealed(run, seal, run.report), f"{name}/report.json")
     configuration = _map(manifest, "configuration")
     if configuration.get("replay_of"):
         raise UsageFault(f"repeats {configuration['replay_of']} on recorded answers", where=name)
@@ -114,50 +116,48 @@ def _identity(manifest: Mapping[str, Any], declared: Mapping[str, Any], strata: 
     }
 
 
-def _verdict(report: Mapping[str, Any]) -> dict[str, Any]:
+def _verdict(report: Report) -> dict[str, Any]:
     """What the judge said, and how the agent came to its end."""
-    scorable = _map(report, "endpoint").get("scorable") is True
-    passed = {gate.get("id"): gate.get("passed") for gate in report.get("gates", ()) if isinstance(gate, Mapping)}
-    tags = {tag.get("id") for tag in report.get("tags", ()) if isinstance(tag, Mapping)}
+    scorable = report.endpoint.scorable
+    passed = {gate.id: gate.passed for gate in report.gates}
     ended = ending(report)
     return {
-        "status": _text(report, "status"),
-        "success": int(_map(report, "endpoint").get("success") is True) if scorable else None,
+        "status": report.status or None,
+        "success": int(report.endpoint.success) if scorable else None,
         "scorable": int(scorable),
         "ended": ended,
         "censored": int(ended == RESOURCE),
-        "exit_code": _count(_map(report, "termination").get("exit_code")),
-        "changed_files": _count(_map(report, "patch").get("files")),
-        **{f"gate{gate[1]}": int(passed[gate] is True) if scorable and gate in passed else None for gate in GATES},
-        "score": _number(_map(report, "score").get("value")),
-        "contract_score": _number(_map(_map(report, "scores"), "contract").get("value")),
-        "tags": ";".join(sorted(str(tag) for tag in tags)),
-        "comparability": _text(report, "comparability", "class"),
+        "exit_code": report.termination.exit_code,
+        "changed_files": report.patch.files,
+        **{f"gate{gate[1]}": int(passed[gate]) if scorable and gate in passed else None for gate in GATES},
+        "score": _number(report.score.value) if report.score else None,
+        "contract_score": _number(report.scores.contract.value) if report.scores else None,
+        "tags": ";".join(sorted({tag.id for tag in report.tags})),
+        "comparability": report.comparability.group or None,
     }
 
 
-def ending(report: Mapping[str, Any]) -> str:
+def ending(report: Report) -> str:
     """What ended the agent: itself, a limit, a violation, a human, or a fault that is none of its doing."""
-    code, reason = _text(report, "termination", "code"), _text(report, "termination", "reason")
+    code, reason = report.termination.code, report.termination.reason
     if code:
         if code.startswith(SAFETY_CODES) or code in INDICATOR_CODES or code == _UNDONE:
             return SAFETY
         if code == PROVIDER_SILENCE:
             return INFRASTRUCTURE
         return OPERATOR if code.startswith("operator") else RESOURCE
-    faults = any(str(problem).startswith("fault while agent") for problem in report.get("problems", ()))
+    faults = any(problem.startswith("fault while agent") for problem in report.problems)
     return FINISHED if reason in OWN_ENDS and not faults else INFRASTRUCTURE
 
 
-def _cost(report: Mapping[str, Any], configuration: Mapping[str, Any], minutes: Decimal | None) -> dict[str, Any]:
+def _cost(report: Report, configuration: Mapping[str, Any], minutes: Decimal | None) -> dict[str, Any]:
     """The projected cost by part and phase, and what reviews cost besides; nothing where nothing was projected."""
-    cost = _map(_map(report, "usage"), "cost")
-    if not cost:
+    cost = report.usage.cost
+    if cost is None:
         return {}
-    rate = Decimal(1) if cost.get("usd") is not None else FALLBACK.units_per_usd
-    phases = _map(cost, "phases")
+    rate = Decimal(1) if cost.usd is not None else FALLBACK.units_per_usd
     spent = {
-        (phase, part): (_decimal(_map(phases, phase).get(part)) or Decimal(0)) / rate
+        (phase, part): (_decimal(getattr(cost.phases.get(phase), part, None)) or Decimal(0)) / rate
         for phase in PHASES
         for part in PARTS
     }
@@ -168,8 +168,8 @@ def _cost(report: Mapping[str, Any], configuration: Mapping[str, Any], minutes: 
         "cost_usd": float(sum(sums.values(), Decimal(0))),
         **{f"{part}_usd": float(amount) for part, amount in sums.items()},
         **{f"{phase}_{part}_usd": float(spent[phase, part]) for phase in PHASES for part in PHASED},
-        "billed_usd": _number(cost.get("observed_usd")),
-        "cost_method": _text(cost, "method"),
+        "billed_usd": _number(cost.observed_usd),
+        "cost_method": cost.method,
     }
 
 
@@ -196,17 +196,17 @@ def _reviews(run: RunDirectory, seal: Seal, heads: reviews.Heads | None) -> tupl
     return reviews.read_reviews(run, seal.digest, noted)
 
 
-def _work(run: RunDirectory, seal: Seal, report: Mapping[str, Any], configuration: Mapping[str, Any]) -> dict[str, Any]:
+def _work(run: RunDirectory, seal: Seal, report: Report, configuration: Mapping[str, Any]) -> dict[str, Any]:
     """Time, tokens and calls. Calls are counted from the trace; where its payloads are gone, the report counts them."""
-    tokens, usage = _map(_map(report, "conversation"), "tokens"), _map(report, "usage")
+    tokens, usage = report.conversation.tokens if report.conversation else None, report.usage
     kept = not os.path.lexists(run.path / RETENTION)
-    counts = _count(usage.get("agent_calls")), _count(usage.get("test_cycles"))
+    counts = usage.agent_calls, usage.test_cycles
     calls, cycles = _calls(run, seal, _map(configuration, "watch")) if kept else counts
     return {
-        "tokens_in": _count(tokens.get("input")),
-        "tokens_out": _count(tokens.get("output")),
-        "seconds": _number(_map(report, "durations").get("agent_seconds")),
-        "judge_seconds": _number(_map(report, "durations").get("check_seconds")),
+        "tokens_in": tokens.input if tokens else None,
+        "tokens_out": tokens.output if tokens else None,
+        "seconds": _number(report.durations.agent_seconds),
+        "judge_seconds": _number(report.durations.check_seconds),
         "tool_calls": calls,
         "test_cycles": cycles,
     }

@@ -100,12 +100,12 @@ def manifest(**watch: Any) -> dict[str, Any]:
 )
 def test_an_envelope_is_a_condition_only_of_a_run_that_it_bound(watch: dict[str, Any], bound: bool) -> None:
     one = manifest(**watch)
-    found = conditions_of(one, comparability(one)["class"])
-    assert found == ("" if bound else conditions_of(manifest(), comparability(manifest())["class"]))
+    found = conditions_of(one, comparability(one).group)
+    assert found == ("" if bound else conditions_of(manifest(), comparability(manifest()).group))
     assert (found == "") == bound
     assert conditions_of(one, "sha256:another") == "", "a class that was made in another way is left as it is"
     other = manifest(caps={"usd": "4.00"})
-    assert conditions_of(other, comparability(other)["class"]) != found
+    assert conditions_of(other, comparability(other).group) != found
 
 
 def richer(block: int, bound: str = "") -> Callable[[Slot], Mapping[str, Any]]:
@@ -201,8 +201,8 @@ def test_a_pilot_that_was_given_more_money_was_made_under_one_condition(
     found = json.loads(proctor("pilot", "report", file, "--json").stdout)
     assert not any("condition" in one for one in (*found["headline"]["caveats"], *found["deviations"]))
     assert sorted((row["runs"], len(row["differs"])) for row in found["comparability"]) == [(4, 1)] * 3
-    recorded = {one["run"]: one["report"]["comparability"]["class"] for one in runs_in(tmp_path / "home")}
-    assert {row["class"] for row in found["comparability"]} < set(recorded.values()), "those of the first runs"
+    recorded = {one["run"]: one["report"]["comparability"].group for one in runs_in(tmp_path / "home")}
+    assert {row.group for row in found["comparability"]} < set(recorded.values()), "those of the first runs"
 
 
 @pytest.mark.soak

@@ -9,6 +9,7 @@ import pytest
 
 from proctor.study.pilot.ledger.pilot_runs import _told
 from proctor.study.pilot.report.unconfirmed_successes import could_be_forged
+from tests.sample_reports import sample_check, sample_indicator, sample_report
 from tests.study.pilot.report.test_status import stands
 
 REST = "by checks whose result the code under test could forge"
@@ -43,25 +44,10 @@ def test_nothing_is_said_where_sentinels_stand_beside_every_check() -> None:
     assert said({"a": (False,), "b": (False, False)}) == said({}) == ()
 
 
-def test_only_checks_that_decide_a_task_count_and_reports_may_lack_what_came_later() -> None:
-    check: dict[str, Any] = {"gate": "acceptance", "mandatory": True, "attempts": [], "forgeable": True}
-    others = ({"gate": "build"}, {"mandatory": False}, {"forgeable": False})
-    checks = [check, *({**check, **other} for other in others)]
-    report: dict[str, Any] = {
-        "termination": {"code": None, "reason": "finished"},
-        "tags": [],
-        "usage": {"cost": None},
-        "status": "success",
-        "attribution": "agent",
-        "endpoint": {"scorable": True},
-        "problems": [],
-        "patch": {"bytes": 1, "files": 1, "dropped": 0},
-        "checks": checks,
-        "indicators": [{"kind": "path", "count": 2}, {"kind": "secret", "count": 1}, {"kind": "path", "count": 1}],
-    }
-    told = _told(report)
+def test_only_checks_that_decide_a_task_count() -> None:
+    check = sample_check(forgeable=True)
+    others: tuple[dict[str, Any], ...] = ({"gate": "build"}, {"mandatory": False}, {"forgeable": False})
+    found = (sample_indicator("path", 2), sample_indicator("secret"), sample_indicator("path"))
+    checks = (check, *(replace(check, **other) for other in others))
+    told = _told(sample_report(checks=checks, indicators=found))
     assert (told["forgeable"], told["risks"]) == ((True, False), ("secret", "path"))
-    bare = [{name: value for name, value in one.items() if name != "forgeable"} for one in checks]
-    without = {name: value for name, value in report.items() if name != "indicators"}
-    told = _told({**without, "checks": bare})
-    assert (told["forgeable"], told["risks"]) == ((False, False), ())

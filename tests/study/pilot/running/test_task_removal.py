@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -27,6 +28,7 @@ from proctor.study.pilot.running.task_removal import (
     actor,
     remove,
 )
+from tests.sample_reports import SAMPLE, sample_attempt, sample_check, sample_report
 from tests.study.pilot.pilot_cases import SPOILT, arms, checked
 
 ALL_SPOILT = tuple(checked(arms(), noop=SPOILT, reference=SPOILT))[:2]
@@ -34,13 +36,14 @@ ALL_SPOILT = tuple(checked(arms(), noop=SPOILT, reference=SPOILT))[:2]
 
 def exhibit(actor: str, status: str, *outcomes: str, run: str = "r1", patch: str = "p", **fields: Any) -> Exhibit:
     """A run with one check, whose attempts came to ``outcomes``."""
-    attempts = [{"tree": "patched", "outcome": outcome} for outcome in outcomes]
-    checks = [{"id": "tests", "outcome": outcomes[-1] if outcomes else "undecided", "attempts": attempts}]
-    report = {"status": status, "attribution": "agent", "checks": checks, "patch": {"sha256": patch}, "problems": []}
-    return Exhibit(run, "sha256:seal", actor, {**report, **fields})
+    attempts = tuple(map(sample_attempt, outcomes))
+    check = sample_check(outcome=outcomes[-1] if outcomes else "undecided", attempts=attempts)
+    size = replace(SAMPLE.patch, sha256=patch)
+    asked = {"status": status, "attribution": "agent", "checks": (check,), "patch": size, **fields}
+    return Exhibit(run, "sha256:seal", actor, sample_report(**asked))
 
 
-HARNESS: dict[str, Any] = {"attribution": "harness", "problems": ["no disk"]}
+HARNESS: dict[str, Any] = {"attribution": "harness", "problems": ("no disk",)}
 SHOWN: dict[str, tuple[str, list[Exhibit]]] = {
     "a no-op that is a success": ("broken-oracle", [exhibit(NOTHING, "success", "pass")]),
     "a solution that fails": ("broken-oracle", [exhibit(SOLUTION, "failure", "fail")]),

@@ -29,6 +29,7 @@ from proctor.execute.home import Home
 from proctor.judge.human_review import risks
 from proctor.judge.run_report import comparability
 from proctor.judge.run_verdict import HARNESS, INVALID, SAFETY_CODES, SUCCESS
+from proctor.record.report_model import CheckResult, Report, read_report
 from proctor.record.reviews import Review, read_reviews
 from proctor.record.run_directory import RunDirectory, is_held
 from proctor.record.run_store import state
@@ -210,50 +211,49 @@ def _run(run: RunDirectory, manifest: Mapping[str, Any]) -> Run:
         return Run(**known, state=RUNNING) if is_held(run) else Run(**known, state=CUT, usd=spent_by(run))
     seal = load_seal(run).digest
     reviews = read_reviews(run, seal)
-    told = _told(run.read_json(run.report))
+    told = _told(read_report(run))
     known["conditions"] = conditions_of(manifest, told["comparability"])
     return Run(**known, state=SEALED, seal=seal, reviews=reviews, **told)
 
 
-def _told(report: Mapping[str, Any]) -> dict[str, Any]:
-    ended = report["termination"]
-    code = str(ended["code"] or "")
-    kinds = {str(tag["id"]).partition(":")[0] for tag in report["tags"] if tag["gate"] == "G4"}
-    cost = report["usage"]["cost"]
+def _told(report: Report) -> dict[str, Any]:
+    ended = report.termination
+    code = ended.code or ""
+    kinds = {tag.id.partition(":")[0] for tag in report.tags if tag.gate == "G4"}
+    cost, patch = report.usage.cost, report.patch
     return {
-        "status": str(report["status"]),
-        "attribution": str(report["attribution"]),
-        "scorable": report["endpoint"]["scorable"] is True,
-        "success": report["status"] == SUCCESS,
-        "reason": str(ended["reason"]),
+        "status": report.status,
+        "attribution": report.attribution,
+        "scorable": report.endpoint.scorable,
+        "success": report.status == SUCCESS,
+        "reason": ended.reason,
         "code": code,
         "usd": None if cost is None else spent_usd(cost),
-        "scored": bool(report.get("scores")),
-        "rules": tuple(_rule(check) for check in report["checks"] if check["mandatory"] and check["attempts"]),
+        "scored": report.scores is not None,
+        "rules": tuple(_rule(check) for check in report.checks if check.mandatory and check.attempts),
         "violations": tuple(sorted(kinds | ({code} if code.startswith(SAFETY_CODES) else set()))),
-        "problem": str(report["problems"][0]) if report["problems"] else "",
-        "comparability": str((report.get("comparability") or {}).get("class") or ""),
-        "exit_code": ended.get("exit_code"),
-        "changed": any(report["patch"][part] for part in ("bytes", "files", "dropped")),
+        "problem": report.problems[0] if report.problems else "",
+        "comparability": report.comparability.group,
+        "exit_code": ended.exit_code,
+        "changed": bool(patch.bytes or patch.files or patch.dropped),
         "risks": tuple(risks(report)),
-        "forgeable": tuple(_is_forgeable(check) for check in report["checks"] if _decides(check)),
+        "forgeable": tuple(_is_forgeable(check) for check in report.checks if _decides(check)),
     }
 
 
-def _is_forgeable(check: Mapping[str, Any]) -> bool:
+def _is_forgeable(check: CheckResult) -> bool:
     """Whether no inverted test confirms the check, or, if the run reports none, it has no sentinels."""
-    inverted = check.get("inverted")
-    return not inverted["variants"] if inverted else bool(check.get("forgeable"))
+    return not check.inverted.variants if check.inverted else check.forgeable
 
 
-def _decides(check: Mapping[str, Any]) -> bool:
+def _decides(check: CheckResult) -> bool:
     """Whether the task counts as solved only where this check passes."""
-    return bool(check.get("mandatory")) and check.get("gate") == ACCEPTANCE
+    return check.mandatory and check.gate == ACCEPTANCE
 
 
-def _rule(check: Mapping[str, Any]) -> tuple[str, int]:
+def _rule(check: CheckResult) -> tuple[str, int]:
     """How the attempts at a check decide, and how many there were on the patched tree."""
-    return str(check["rule"]), sum(one["tree"] == "patched" for one in check["attempts"])
+    return check.rule, sum(one.tree == "patched" for one in check.attempts)
 
 
 @dataclass(frozen=True)
@@ -357,10 +357,10 @@ def conditions_of(manifest: Mapping[str, Any], recorded: str) -> str:
     """
     configuration: Mapping[str, Any] = manifest.get("configuration") or {}
     watch: Mapping[str, Any] = configuration.get("watch") or {}
-    if comparability(manifest)["class"] != recorded or _bound(watch):
+    if comparability(manifest).group != recorded or _bound(watch):
         return ""
     free = {name: value for name, value in watch.items() if name not in ENVELOPES}
-    return comparability({**manifest, "configuration": {**configuration, "watch": free}})["class"]
+    return comparability({**manifest, "configuration": {**configuration, "watch": free}}).group
 
 
 def _bound(watch: Mapping[str, Any]) -> bool:

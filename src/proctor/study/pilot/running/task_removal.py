@@ -18,6 +18,7 @@ from typing import Any
 
 from proctor.base.errors import UsageFault
 from proctor.judge.run_verdict import ACCEPTANCE_ERROR, HARNESS, INVALID, SUCCESS
+from proctor.record.report_model import Report, read_report
 from proctor.record.run_directory import RunDirectory
 from proctor.record.seal import load_seal
 from proctor.record.signing.attestation import require_verified
@@ -37,7 +38,7 @@ class Exhibit:
     run: str
     seal: str
     actor: str
-    report: Mapping[str, Any]
+    report: Report
 
 
 @dataclass(frozen=True)
@@ -129,7 +130,7 @@ def _exhibit(here: PilotState, run: RunDirectory, task: Mapping[str, Any]) -> Ex
             hint="evidence is a run that `proctor pilot run` made; `proctor pilot status` names what was found",
         )
     require_verified(run, "partial")
-    manifest, report = run.read_json(run.manifest), run.read_json(run.report)
+    manifest, report = run.read_json(run.manifest), read_report(run)
     if manifest["contract"]["id"] != contract:
         raise UsageFault(
             f"the run is about {manifest['contract']['name']} {manifest['contract']['version']}",
@@ -153,20 +154,20 @@ def actor(agent: Mapping[str, Any], human_patch: str) -> str:
 def _flaky(case: Case) -> str:
     screen = case.screen
     for one in case.known:
-        for check in one.report["checks"]:
-            outcomes = {attempt["outcome"] for attempt in check["attempts"] if attempt["tree"] == "patched"}
+        for check in one.report.checks:
+            outcomes = {attempt.outcome for attempt in check.attempts if attempt.tree == "patched"}
             if len(outcomes) > 1:
-                return f"the attempts at {check['id']} in {one.run} came to {' and '.join(sorted(outcomes))}"
+                return f"the attempts at {check.id} in {one.run} came to {' and '.join(sorted(outcomes))}"
     seen: dict[tuple[str, str], tuple[str, str]] = {}
     for one in case.known:
-        if one.report["status"] == INVALID:
+        if one.report.status == INVALID:
             continue
-        for check in one.report["checks"]:
-            key = (str(one.report["patch"]["sha256"]), str(check["id"]))
-            first, outcome = seen.setdefault(key, (one.run, str(check["outcome"])))
-            if outcome != check["outcome"]:
-                both = f"{outcome} in {first} and {check['outcome']} in {one.run}"
-                return f"{check['id']} said {both} of the same patch"
+        for check in one.report.checks:
+            key = (one.report.patch.sha256, check.id)
+            first, outcome = seen.setdefault(key, (one.run, check.outcome))
+            if outcome != check.outcome:
+                both = f"{outcome} in {first} and {check.outcome} in {one.run}"
+                return f"{check.id} said {both} of the same patch"
     if screen is not None and screen.deviating > case.tolerance * screen.of:
         return f"{screen.deviating} of {screen.of} attempts at {screen.check} deviate ({screen.pointer})"
     return ""
@@ -174,12 +175,12 @@ def _flaky(case: Case) -> str:
 
 def _broken_oracle(case: Case) -> str:
     for one in case.exhibits:
-        status = one.report["status"]
+        status = one.report.status
         if one.actor == NOTHING and status == SUCCESS:
             return f"{one.run} changed nothing and is a success"
         if one.actor == SOLUTION and status not in (SUCCESS, INVALID):
             return f"{one.run} handed over the known solution and is a {status}"
-        if status == ACCEPTANCE_ERROR and one.report["attribution"] == HARNESS:
+        if status == ACCEPTANCE_ERROR and one.report.attribution == HARNESS:
             return f"{one.run} ended in an acceptance error that is the contract's own"
     return ""
 
@@ -188,9 +189,9 @@ def _broken_environment(case: Case) -> str:
     if not case.checks or not all(run.spoilt for run in case.checks):
         return ""
     for one in case.known:
-        if one.report["status"] == INVALID and one.report["attribution"] == HARNESS:
+        if one.report.status == INVALID and one.report.attribution == HARNESS:
             every = f"nor could any of the {len(case.checks)} that checked the task"
-            return f"{one.run} could not be judged, {every}: {one.report['problems'][0]}"
+            return f"{one.run} could not be judged, {every}: {one.report.problems[0]}"
     return ""
 
 
