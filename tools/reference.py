@@ -73,6 +73,37 @@ def agent() -> str:
     return _form("Agent files", "`proctor schema agent`", json_schema())
 
 
+def report() -> str:
+    """Every field of ``report.json``."""
+    from proctor.record.report_model import report_schema
+
+    return _record("report.json", "`proctor schema report`", report_schema())
+
+
+def _record(title: str, command: str, schema: dict[str, Any]) -> str:
+    """The fields of a stored record, by its JSON Schema."""
+    parts = [f"# {title}\n", f"{schema['description']}\n\n{command} prints the same as a JSON Schema.\n"]
+    return "\n".join((*parts, _RECORD_HEAD + "\n".join(_record_fields(schema, "")))) + "\n"
+
+
+_RECORD_HEAD = "| field | value | meaning |\n|---|---|---|\n"
+
+
+def _record_fields(schema: dict[str, Any], path: str) -> Iterator[str]:
+    """One table row for each field below ``schema``; a field that may be missing is marked."""
+    for variant in _variants(schema):
+        for name, inner in variant.get("properties", {}).items():
+            place = f"{path}{name}"
+            value = _value(inner) if name in variant["required"] else f"{_value(inner)}, may be missing"
+            yield f"| `{place}` | {value} | {_cell(inner.get('description', ''))} |"
+            yield from _record_fields(inner, f"{place}.")
+        free = variant.get("additionalProperties")
+        if isinstance(free, dict):
+            yield from _record_fields(free, f"{path}<name>.")
+        if isinstance(variant.get("items"), dict):
+            yield from _record_fields(variant["items"], f"{path.removesuffix('.')}[].")
+
+
 def _form(title: str, command: str, schema: dict[str, Any]) -> str:
     """The fields of a form that people fill in, by its JSON Schema."""
     parts = [
@@ -193,6 +224,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "contract.md": contract,
     "pilot.md": pilot,
     "agent.md": agent,
+    "report.md": report,
     "events.md": events,
     "exit-codes.md": exit_codes,
 }

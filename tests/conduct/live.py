@@ -13,6 +13,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from tests.record_schemas import require_valid
+
 Proctor = Callable[..., subprocess.CompletedProcess[str]]
 PATIENCE_SECONDS = 300
 WAITS = "tmp/waits"
@@ -33,6 +35,7 @@ class Seen:
     """What came of a run: its report and its events."""
 
     def __init__(self, directory: Path) -> None:
+        require_valid(directory)
         self.run = directory.name
         self.report = json.loads((directory / "report.json").read_bytes())
         self.events = [json.loads(line) for line in (directory / "events.jsonl").read_bytes().splitlines()]

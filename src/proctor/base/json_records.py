@@ -20,12 +20,13 @@ unknown keys; the JSON Schema refuses them.
 from __future__ import annotations
 
 import dataclasses
+import operator
 import re
 import types
 import typing
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, reduce
 from typing import Annotated, Any, Literal, TypeVar, cast
 
 T = TypeVar("T")
@@ -50,9 +51,13 @@ class Key:
 
 @dataclass(frozen=True)
 class Since:
-    """The schema from which on every record has the key. Early records of schema 1 may lack one that it added."""
+    """The schema from which on every record has the key. Early records of schema 1 may lack one that it added.
+
+    A field that is read as ``None`` from older records is null in JSON only if it is ``nullable``.
+    """
 
     schema: int
+    nullable: bool = False
 
 
 @dataclass(frozen=True)
@@ -76,6 +81,7 @@ class _Slot:
     type: Any
     words: str
     since: int
+    nullable: bool
     default: Any
 
     def required(self, schema: int) -> bool:
@@ -90,14 +96,14 @@ def _slots(cls: Any) -> tuple[_Slot, ...]:
 
 
 def _slot(field: dataclasses.Field[Any], hint: Any) -> _Slot:
-    key, words, since = field.name, "", 0
+    key, words, since, nullable = field.name, "", 0, False
     if typing.get_origin(hint) is Annotated:
         hint, *marks = typing.get_args(hint)
         for mark in marks:
             if isinstance(mark, Key):
                 key = mark.name
             elif isinstance(mark, Since):
-                since = mark.schema
+                since, nullable = mark.schema, mark.nullable
             elif isinstance(mark, Pattern):
                 hint = Annotated[hint, mark]
             else:
@@ -105,7 +111,7 @@ def _slot(field: dataclasses.Field[Any], hint: Any) -> _Slot:
     default = field.default
     if field.default_factory is not dataclasses.MISSING:
         default = field.default_factory()
-    return _Slot(field.name, key, hint, words, since, default)
+    return _Slot(field.name, key, hint, words, since, nullable, default)
 
 
 def to_json(record: Any, schema: int | None = None) -> dict[str, Any]:
@@ -290,5 +296,8 @@ def _schema_of(kind: Any, schema: int) -> dict[str, Any]:
 
 def _described(slot: _Slot, schema: int) -> dict[str, Any]:
     """The schema of a field; its own description comes before the one of its class."""
-    found = _schema_of(slot.type, schema)
+    kind = slot.type
+    if slot.default is None and not slot.nullable:
+        kind = reduce(operator.or_, (part for part in typing.get_args(kind) if part is not types.NoneType))
+    found = _schema_of(kind, schema)
     return {**found, "description": slot.words} if slot.words else found

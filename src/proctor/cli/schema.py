@@ -1,21 +1,25 @@
-"""``proctor schema``: print the JSON Schema of contracts, of pilots, or of agent files."""
+"""``proctor schema``: print the JSON Schema of an input file or of a stored record."""
 
 from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Callable
+from typing import Any
 
 import click
 
 from proctor.cli.output import as_json, print_json
 from proctor.contract import schema as contract_schema
 from proctor.execute.agents import agent_file
+from proctor.record.report_model import report_schema
 from proctor.study.pilot.plan import pilot_fields as pilot_fields
 
-SCHEMAS = {
+SCHEMAS: dict[str, Callable[[], dict[str, Any]]] = {
     "contract": contract_schema.json_schema,
     "pilot": pilot_fields.json_schema,
     "agent": agent_file.json_schema,
+    "report": report_schema,
 }
 
 
@@ -23,9 +27,10 @@ SCHEMAS = {
 @click.argument("form", type=click.Choice([*SCHEMAS]), default="contract")
 @as_json
 def command(form: str, json_: bool) -> None:
-    """Print the JSON Schema of an input file.
+    """Print the JSON Schema of an input file or of a stored record.
 
-    The form is contract (contract.yaml), pilot or agent (an agent file). Editors and other tools can read it.
+    Input files are contract (contract.yaml), pilot and agent (an agent file). Stored records are report (report.json).
+    Editors and other tools can read it.
     """
     schema = SCHEMAS[form]()
     if json_:

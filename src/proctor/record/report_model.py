@@ -25,9 +25,9 @@ Evidence = Annotated[tuple[str, ...], "The events and files that show it."]
 class ContractName:
     """A contract."""
 
-    id: Annotated[str, "The content id: the digest of the resolved contract."] = ""
-    name: Annotated[str, "The name that the contract gives itself."] = ""
-    version: Annotated[str, "The first twelve digits of the content id."] = ""
+    id: Annotated[str, "The content id: the digest of the resolved contract."]
+    name: Annotated[str, "The name that the contract gives itself."]
+    version: Annotated[str, "The first twelve digits of the content id."]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,7 +44,7 @@ class Termination:
     """How the agent's work ended."""
 
     reason: Annotated[str, "finished, or why the agent stopped; empty if it never started."]
-    exit_code: Annotated[int | None, "The exit code of the agent, if it had one.", Since(1)] = None
+    exit_code: Annotated[int | None, "The exit code of the agent, if it had one.", Since(1, nullable=True)] = None
     code: Annotated[str | None, "The rule that ended the run early; null if none did."]
     rationale: Annotated[str | None, "Why the rule ended the run."] = None
     evidence: Annotated[tuple[str, ...] | None, "The event that ended the run."] = None
@@ -181,7 +181,9 @@ class CheckResult:
     forgeable: Annotated[bool, "Whether code under test could write the results itself."]
     attempts: Annotated[tuple[CheckAttempt, ...], "Every attempt that counts, in order."]
     evidence: Evidence
-    inverted: Annotated[InvertedTests | None, "What inverted tests showed; null if none ran.", Since(3)] = None
+    inverted: Annotated[
+        InvertedTests | None, "What inverted tests showed; null if none ran.", Since(3, nullable=True)
+    ] = None
 
     @property
     def failing(self) -> tuple[str, ...]:
@@ -335,9 +337,9 @@ class Usage:
     """What the run used."""
 
     tool_calls: Annotated[int, "Commands that the harness ran in the sandbox."]
-    agent_calls: Annotated[int, "Calls that the agent made.", Since(1)] = 0
-    test_cycles: Annotated[int, "Runs of tests while the agent acted.", Since(1)] = 0
-    programs: Annotated[int, "Programs that started.", Since(1)] = 0
+    agent_calls: Annotated[int | None, "Calls that the agent made.", Since(1)] = None
+    test_cycles: Annotated[int | None, "Runs of tests while the agent acted.", Since(1)] = None
+    programs: Annotated[int | None, "Programs that started.", Since(1)] = None
     check_attempts: Annotated[int, "Attempts of checks."]
     tokens: Annotated[int | None, "Tokens in and out; null without a model."]
     cost: Annotated[Cost | None, "The cost; null if it was not computed."]
@@ -443,7 +445,9 @@ class Report:
     endpoint: Endpoint
     gates: Annotated[tuple[Gate, ...], "The four gates in order."]
     score: Annotated[GradedScore | None, "The graded score of a success; null for other runs."]
-    scores: Annotated[Scores | None, "Two scores of a run with a verdict; null if it has none.", Since(1)] = None
+    scores: Annotated[
+        Scores | None, "Two scores of a run with a verdict; null if it has none.", Since(1, nullable=True)
+    ] = None
     checks: Annotated[tuple[CheckResult, ...], "The checks of the contract."]
     patch: PatchSize
     restored: Annotated[tuple[RestoredFile, ...], "Files that the judge restored before the checks."]
@@ -451,16 +455,18 @@ class Report:
     taxonomy: Annotated[str, "The digest of the taxonomy of tags.", Since(1)] = ""
     rules: Annotated[str, "The digest of the rules that the report was computed by.", Since(3)] = ""
     indicators: Annotated[tuple[Indicator, ...], "What a human should look at.", Since(1)] = ()
-    interpretation: Annotated[Interpretation | None, "An account of a failure; null if no check failed.", Since(1)] = (
-        None
-    )
+    interpretation: Annotated[
+        Interpretation | None, "An account of a failure; null if no check failed.", Since(1, nullable=True)
+    ] = None
     deviations: Annotated[tuple[Deviation, ...], "Where the run departs from the planned protocol."]
     replayable: Annotated[Replayability | None, "Whether the run can be repeated from its records.", Since(1)] = None
     comparability: Comparability
     events: EventCounts
     durations: Durations
     usage: Usage
-    conversation: Annotated[Conversation | None, "The conversation; null without a model.", Since(1)] = None
+    conversation: Annotated[Conversation | None, "The conversation; null without a model.", Since(1, nullable=True)] = (
+        None
+    )
     evidence: Annotated[tuple[str, ...], "The files that the report is computed from."]
 
     @property

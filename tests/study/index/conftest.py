@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from proctor.base.json_records import to_json
 from proctor.execute.home import Home
+from proctor.record.report_model import ContractScore, PilotScore, Scores, Termination
 from proctor.record.run_directory import RunDirectory
 from proctor.record.seal import write_seal
 from proctor.record.trace.writer import TraceWriter
+from tests.sample_reports import DIGEST, SAMPLE, sample_gate, sample_report, sample_score
 
 COST = {
     "method": "sha256:prices",
@@ -66,7 +70,7 @@ class Runs:
             program = {"pid": pid, "parent": parent, "origin": parent, "path": argv[0], "argv": argv, "cwd": "/"}
             trace.append("guard.exec", {**program, "allowed": True})
         trace.append("agent.finished", {"reason": "finished", "exit_code": 0, "wall_seconds": "2.500"})
-        run.write_json(run.report, {**_report(self.name(self._count)), **changes})
+        run.write_json(run.report, _merged(_report(self.name(self._count)), changes))
         if seal:
             write_seal(run, trace)
         else:
@@ -92,23 +96,35 @@ def _manifest(name: str, configuration: dict[str, Any]) -> dict[str, Any]:
 
 
 def _report(name: str) -> dict[str, Any]:
-    return {
-        "kind": "proctor.report",
-        "run": name,
-        "status": "success",
-        "problems": [],
-        "termination": {"reason": "finished", "exit_code": 0, "code": None},
-        "endpoint": {"success": True, "scorable": True},
-        "gates": [{"id": f"G{number}", "passed": True} for number in range(1, 5)],
-        "score": {"value": "0.900000"},
-        "scores": {"contract": {"value": "1.000000"}},
-        "tags": [],
-        "comparability": {"class": "sha256:k"},
-        "durations": {"agent_seconds": "2.500", "check_seconds": "0.750"},
-        "usage": {"tool_calls": 1, "cost": COST},
-        "conversation": None,
-        "patch": {"files": 2},
-    }
+    scores = Scores(
+        rubric=DIGEST,
+        contract=ContractScore(value="1.000000", parts={}, validity={}, violations=0),
+        pilot=PilotScore(value=None, parts={}, unused={}),
+    )
+    made = sample_report(
+        run=name,
+        gates=tuple(sample_gate(f"G{number}") for number in range(1, 5)),
+        termination=Termination(reason="finished", exit_code=0, code=None),
+        score=sample_score("0.900000", "0.900000"),
+        scores=scores,
+        comparability=replace(SAMPLE.comparability, group="sha256:k"),
+        durations=replace(SAMPLE.durations, agent_seconds="2.500", check_seconds="0.750"),
+        patch=replace(SAMPLE.patch, files=2),
+    )
+    report = to_json(made)
+    report["usage"] |= {"tool_calls": 1, "cost": COST}
+    for name in ("agent_calls", "test_cycles", "programs"):
+        del report["usage"][name]
+    return report
+
+
+def _merged(report: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
+    """The report with other parts; of a part that is an object, the named fields are replaced."""
+    found = dict(report)
+    for name, value in changes.items():
+        both = isinstance(value, dict) and isinstance(report.get(name), dict)
+        found[name] = {**report[name], **value} if both else value
+    return found
 
 
 @pytest.fixture
