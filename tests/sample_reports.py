@@ -11,6 +11,7 @@ from proctor.record.report_model import (
     CheckResult,
     Comparability,
     ContractName,
+    Conversation,
     Durations,
     Endpoint,
     EventCounts,
@@ -18,10 +19,12 @@ from proctor.record.report_model import (
     GradedScore,
     Indicator,
     PatchSize,
+    Programs,
     Report,
     ScoreParts,
     ScoreRubric,
     Termination,
+    Tokens,
     Usage,
 )
 
@@ -56,6 +59,29 @@ def sample_score(minimality: str, value: str = "0.9") -> GradedScore:
     rubric = ScoreRubric(rate="0.01", distance=1, distance_unit="lines", weights=weights, maintainability_checks=())
     parts = ScoreParts(minimality=minimality, trace="1", maintainability="0")
     return GradedScore(value=value, parts=parts, rubric=rubric)
+
+
+def sample_conversation(tokens_in: int, tokens_out: int) -> Conversation:
+    """A conversation of which only the tokens are known."""
+    nothing: dict[str, int] = {}
+    programs = Programs(words=0, descent=0, order=0, unmatched=0, tool_calls_without=0, matches=(), without_cause=())
+    return Conversation(
+        calls=1,
+        retries=0,
+        messages=nothing,
+        models=nothing,
+        dialects=nothing,
+        tokens=Tokens(input=tokens_in, output=tokens_out, estimated_calls=0),
+        tools=nothing,
+        tool_calls=0,
+        refusals=(),
+        refused=nothing,
+        errors=nothing,
+        words=nothing,
+        outage=None,
+        programs=programs,
+        evidence=(),
+    )
 
 
 ATTEMPT = CheckAttempt(

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from proctor.base.errors import BrokenSeal, UsageFault
+from proctor.base.json_records import to_json
 from proctor.contract.policy import BREAKER_CODES, INDICATOR_CODES
 from proctor.record.report_model import Termination
 from proctor.record.retain import retain
@@ -15,15 +16,15 @@ from proctor.record.run_directory import RunDirectory, RunLock
 from proctor.record.seal import load_seal
 from proctor.study.index.run_row import ending, row_of
 from proctor.study.run_table import NAMES, Table
-from tests.sample_reports import sample_report
+from tests.sample_reports import sample_conversation, sample_report
 from tests.study.index.conftest import COST, Runs
 
 
 def test_every_column_comes_from_its_place(runs: Runs) -> None:
     run = runs.make(
         configuration={"model": "acme/large", "pilot": "sha256:p", "stage": "two"},
-        conversation={"tokens": {"input": 120, "output": 30}},
-        tags=[{"id": "test-failure"}, {"id": "conflict"}, {"id": "conflict"}],
+        conversation=to_json(sample_conversation(120, 30)),
+        tags=[{"id": name, "gate": "G4", "evidence": []} for name in ("test-failure", "conflict", "conflict")],
         strata={"language": "python", "complexity": "medium", "project": "calc"},
     )
     row = row_of(run)
@@ -121,8 +122,8 @@ def test_only_a_cap_cuts_cost_and_time_short(runs: Runs) -> None:
 def test_an_agent_that_failed_and_changed_nothing_can_be_asked_for(runs: Runs) -> None:
     row = row_of(runs.make(termination={"reason": "failed", "exit_code": 2, "code": None}, patch={"files": 0}))
     assert (row["exit_code"], row["changed_files"]) == (2, 0)
-    row = row_of(runs.make(termination={"reason": "", "exit_code": None, "code": None}, patch=None))
-    assert (row["exit_code"], row["changed_files"]) == (None, None)
+    row = row_of(runs.make(termination={"reason": "", "exit_code": None, "code": None}))
+    assert (row["exit_code"], row["changed_files"]) == (None, 2)
 
 
 def test_a_run_without_a_verdict_has_no_endpoint_and_no_gates(runs: Runs) -> None:
