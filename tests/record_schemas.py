@@ -10,9 +10,13 @@ from typing import Any
 
 from jsonschema import Draft202012Validator
 
+from proctor.record.manifest_model import manifest_schema
 from proctor.record.report_model import report_schema
 
-SCHEMAS: dict[str, Callable[[int], dict[str, Any]]] = {"report.json": report_schema}
+SCHEMAS: dict[str, Callable[[int], dict[str, Any]]] = {
+    "manifest.json": manifest_schema,
+    "report.json": report_schema,
+}
 """The schema of each file of a run directory, by the schema number of the record."""
 
 

@@ -73,6 +73,13 @@ def agent() -> str:
     return _form("Agent files", "`proctor schema agent`", json_schema())
 
 
+def manifest() -> str:
+    """Every field of ``manifest.json``."""
+    from proctor.record.manifest_model import manifest_schema
+
+    return _record("manifest.json", "`proctor schema manifest`", manifest_schema())
+
+
 def report() -> str:
     """Every field of ``report.json``."""
     from proctor.record.report_model import report_schema
@@ -224,6 +231,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "contract.md": contract,
     "pilot.md": pilot,
     "agent.md": agent,
+    "manifest.md": manifest,
     "report.md": report,
     "events.md": events,
     "exit-codes.md": exit_codes,

@@ -12,6 +12,7 @@ import click
 from proctor.cli.output import as_json, print_json
 from proctor.contract import schema as contract_schema
 from proctor.execute.agents import agent_file
+from proctor.record.manifest_model import manifest_schema
 from proctor.record.report_model import report_schema
 from proctor.study.pilot.plan import pilot_fields as pilot_fields
 
@@ -19,6 +20,7 @@ SCHEMAS: dict[str, Callable[[], dict[str, Any]]] = {
     "contract": contract_schema.json_schema,
     "pilot": pilot_fields.json_schema,
     "agent": agent_file.json_schema,
+    "manifest": manifest_schema,
     "report": report_schema,
 }
 
@@ -29,8 +31,8 @@ SCHEMAS: dict[str, Callable[[], dict[str, Any]]] = {
 def command(form: str, json_: bool) -> None:
     """Print the JSON Schema of an input file or of a stored record.
 
-    Input files are contract (contract.yaml), pilot and agent (an agent file). Stored records are report (report.json).
-    Editors and other tools can read it.
+    Input files are contract (contract.yaml), pilot and agent (an agent file). Stored records are manifest and report
+    (of a run directory). Editors and other tools can read it.
     """
     schema = SCHEMAS[form]()
     if json_:

@@ -18,6 +18,7 @@ from proctor.base.canonical import NotCanonical, canonical, sha256
 from proctor.base.clock import utc_text
 from proctor.base.dataclass_fields import field_items
 from proctor.base.errors import InfrastructureFault, UsageFault
+from proctor.base.json_records import from_json
 from proctor.conduct.machine import Machine
 from proctor.contract.model import ArchiveRepository, Contract
 from proctor.execute.agents.interface import AgentDescription
@@ -25,6 +26,24 @@ from proctor.execute.agents.registry import description_problems
 from proctor.execute.prepare import PreparedBase
 from proctor.execute.workspace.layer_store import DamagedLayer, Layer
 from proctor.record.completeness import check_manifest
+from proctor.record.manifest_model import (
+    AgentIdentity,
+    CheckCommand,
+    Configuration,
+    Harness,
+    InputFile,
+    MachineSize,
+    Manifest,
+    OperatingSystem,
+    RepositoryIdentity,
+    SandboxIdentity,
+    Seeds,
+    SetupIdentity,
+    Start,
+    Submodule,
+    Variables,
+)
+from proctor.record.report_model import ContractName
 from proctor.record.run_directory import JSON_BYTES
 from proctor.record.schema_versions import MANIFEST
 
@@ -46,60 +65,62 @@ def manifest(
     run_id: str,
     configuration: Mapping[str, Any],
     price_table: str | None = None,
-) -> dict[str, Any]:
+) -> Manifest:
     """Everything that identifies a run, in the form in which it is written first and never changed."""
     contract = prepared.contract
     backend = machine.backend(contract)
     wall_ns = machine.clock.wall_ns()
-    return {
-        **MANIFEST.head(),
-        "run": run_id,
-        "contract": {"id": prepared.content_id, "name": contract.name, "version": prepared.content_id[7:19]},
-        "repository": _repository(contract, prepared),
-        "inputs": [
-            {"name": item.name, "file": file.name, "sha256": file.sha256, "for": item.audience}
+    variables = prepared.environment
+    return Manifest(
+        schema=MANIFEST.schema,
+        kind=MANIFEST.kind,
+        run=run_id,
+        contract=ContractName(id=prepared.content_id, name=contract.name, version=prepared.content_id[7:19]),
+        repository=_repository(contract, prepared),
+        inputs=tuple(
+            InputFile(name=item.name, file=file.name, sha256=file.sha256, audience=item.audience)
             for item in contract.inputs
             for file in item.source.files
-        ],
-        "setup": {
-            "commands": [list(step.run) for step in contract.setup],
-            "layer": prepared.layers[0].key,
-            "layer_digest": prepared.layers[0].entries_digest,
-        },
-        "sandbox": {
-            "backend": backend.name,
-            "identity": {**prepared.identity, "digest": prepared.root_digest},
-            "isolation": dict(backend.isolation()),
-        },
-        "toolchain": {key: value for key, value in prepared.identity.items() if key in TOOLS},
-        "harness": {
-            "version": proctor.__version__,
-            "python": ".".join(map(str, sys.version_info[:3])),
-            "digest": harness_digest(),
-        },
-        "agent": {
-            "name": agent.name,
-            "kind": agent.kind,
-            "command": list(agent.command),
-            "digest": agent.digest,
-            "settings": dict(agent.settings),
-        },
-        "checks": [{"id": check.id, "command": list(check.run)} for check in contract.checks],
-        "environment": {"variables": dict(prepared.environment), "absent": True},
-        "seeds": {
-            "planned": PLANNED_SEED,
-            "observed": contract.environment.seed,
-            "PYTHONHASHSEED": prepared.environment["PYTHONHASHSEED"],
-            "SOURCE_DATE_EPOCH": prepared.environment["SOURCE_DATE_EPOCH"],
-        },
-        "os": {"system": os.uname().sysname, "kernel": os.uname().release, "architecture": os.uname().machine},
-        "locale": prepared.environment.get("LC_ALL", "C"),
-        "machine": {"cpus": os.cpu_count() or 1, "memory_bytes": _memory_bytes()},
-        "limits": dict(field_items(contract.budget)),
-        "started": {"wall_ns": str(wall_ns), "text": utc_text(wall_ns), "boot_id": boot_id()},
-        "configuration": dict(configuration),
-        "price_table": price_table,
-    }
+        ),
+        setup=SetupIdentity(
+            commands=tuple(step.run for step in contract.setup),
+            layer=prepared.layers[0].key,
+            layer_digest=prepared.layers[0].entries_digest,
+        ),
+        sandbox=SandboxIdentity(
+            backend=backend.name,
+            identity={**prepared.identity, "digest": prepared.root_digest},
+            isolation=dict(backend.isolation()),
+        ),
+        toolchain={key: value for key, value in prepared.identity.items() if key in TOOLS},
+        harness=Harness(
+            version=proctor.__version__,
+            python=".".join(map(str, sys.version_info[:3])),
+            digest=harness_digest(),
+        ),
+        agent=AgentIdentity(
+            name=agent.name,
+            kind=agent.kind,
+            command=agent.command,
+            digest=agent.digest,
+            settings=agent.settings,
+        ),
+        checks=tuple(CheckCommand(id=check.id, command=check.run) for check in contract.checks),
+        environment=Variables(variables=variables, absent=True),
+        seeds=Seeds(
+            planned=PLANNED_SEED,
+            observed=contract.environment.seed,
+            hash_seed=variables["PYTHONHASHSEED"],
+            source_date=variables["SOURCE_DATE_EPOCH"],
+        ),
+        os=OperatingSystem(system=os.uname().sysname, kernel=os.uname().release, architecture=os.uname().machine),
+        locale=variables.get("LC_ALL", "C"),
+        machine=MachineSize(cpus=os.cpu_count() or 1, memory_bytes=_memory_bytes()),
+        limits=dict(field_items(contract.budget)),
+        started=Start(wall_ns=str(wall_ns), text=utc_text(wall_ns), boot_id=boot_id()),
+        configuration=from_json(Configuration, configuration),
+        price_table=price_table,
+    )
 
 
 def require_described(description: AgentDescription) -> None:
@@ -184,19 +205,15 @@ def harness_digest() -> str:
     return sha256("".join((sys.version, "\n", *sorted(rows))).encode("utf-8", "surrogateescape"))
 
 
-def _repository(contract: Contract, prepared: PreparedBase) -> dict[str, Any]:
+def _repository(contract: Contract, prepared: PreparedBase) -> RepositoryIdentity:
     repository = contract.repository
+    submodules: tuple[Submodule, ...] = ()
     if isinstance(repository, ArchiveRepository):
-        identity, submodules, kind = repository.source.files[0].sha256, [], "archive"
+        identity, kind = repository.source.files[0].sha256, "archive"
     else:
         identity, kind = repository.commit, "git"
-        submodules = [{"path": module.path, "commit": module.commit} for module in repository.submodules]
-    return {
-        "kind": kind,
-        "identity": identity,
-        "submodules": submodules,
-        "tree_digest": prepared.tree_digest,
-    }
+        submodules = tuple(Submodule(path=module.path, commit=module.commit) for module in repository.submodules)
+    return RepositoryIdentity(kind=kind, identity=identity, submodules=submodules, tree_digest=prepared.tree_digest)
 
 
 def _memory_bytes() -> int:

@@ -13,6 +13,7 @@ from typing import Any
 
 from proctor.base.canonical import canonical
 from proctor.base.errors import BrokenSeal, UsageFault
+from proctor.base.json_records import to_json
 from proctor.conduct.machine import Machine
 from proctor.conduct.replay.recorded_commands import is_redacted
 from proctor.conduct.run_manifest import manifest
@@ -147,7 +148,7 @@ def _bound_now(machine: Machine, prepared: PreparedBase, recorded: Mapping[str, 
     now = manifest(
         machine, prepared, nobody, str(recorded["run"]), recorded["configuration"], recorded.get("price_table")
     )
-    return {**now, "agent": recorded["agent"]}
+    return {**to_json(now), "agent": recorded["agent"]}
 
 
 def _deciding(found: tuple[Difference, ...]) -> tuple[Difference, ...]:

@@ -103,7 +103,7 @@ def execute_run(
     asked = {**configuration, "watch": record_of_settings(settings), "baseline_runs": list(sources)}
     if model is not None:
         asked["gateway"] = model.record()
-    bound = manifest(machine, prepared, description, run_id, asked, prices.id if prices else None)
+    bound = to_json(manifest(machine, prepared, description, run_id, asked, prices.id if prices else None))
     require_complete(bound)
     run.create()
     with RunLock.take(run):
