@@ -212,6 +212,7 @@ class RestoredFile:
 
     path: Annotated[str, "The path of the file."]
     why: Annotated[str, "Why it was restored."]
+    check: Annotated[str | None, "The check whose hidden file replaced it."] = None
 
 
 @dataclass(frozen=True, kw_only=True)
