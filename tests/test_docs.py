@@ -51,6 +51,7 @@ PAGES = (
     "docs/guides/compare-two-agents.md",
     "docs/guides/review-runs.md",
     "docs/guides/audit-a-run.md",
+    "docs/guides/run-in-ci.md",
 )
 LONG_PAGES = (
     *("docs/models.md", "docs/watching.md", "docs/pilots.md", "docs/pilot-runs.md", "docs/queries.md"),
@@ -221,6 +222,22 @@ def test_the_architecture_page_has_every_floor_from_the_highest_down() -> None:
     assert [row[0].strip("`") for row in rows(page, 3) if row[0].startswith("`")] == list(reversed(FLOORS))
     figure = (PROJECT / "docs/figures/floors.svg").read_text("utf-8")
     assert re.findall(r'class="name"[^>]*>(\w+)<', figure) == list(reversed(FLOORS))
+
+
+@pytest.mark.parametrize("page", ["CONTRIBUTING.md", "docs/architecture.md"])
+def test_paths_and_targets_of_pages_for_developers_exist(page: str) -> None:
+    text = BLOCK.sub("", (PROJECT / page).read_text("utf-8"))
+    paths = {name for name in re.findall(r"`([\w./-]+)`", text) if "/" in name.strip("/") or name.endswith(".py")}
+    assert len(paths) >= 10
+    tops = (
+        PROJECT,
+        PROJECT / "src/proctor",
+        PROJECT / "docs",
+        *sorted(p for p in PROJECT.glob("src/proctor/execute/*/*")),
+    )
+    assert sorted(name for name in paths if not any((top / name).exists() for top in tops)) == []
+    targets = set(re.findall(r"^(\w+):", (PROJECT / "Makefile").read_text("utf-8"), re.MULTILINE))
+    assert set(re.findall(r"`make (\w+)", text)) <= targets
 
 
 def test_figures_have_a_title_and_a_description() -> None:
