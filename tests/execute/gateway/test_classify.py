@@ -39,7 +39,7 @@ CASES = [
 def test_m6_the_class_of_an_error(status: int, body: str, kind: str, infrastructure: bool) -> None:
     failure = failure_of(status, body)
     assert (failure.kind, failure.infrastructure) == (kind, infrastructure)
-    assert str(status) in failure.words
+    assert str(status) in failure.message
 
 
 QUOTED = ["credit balance is too low", "Invalid API key", "safety system", "model x does not exist"]

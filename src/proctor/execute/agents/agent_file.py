@@ -108,18 +108,18 @@ class AgentFile:
     places: Mapping[str, str] = field(default_factory=dict)
 
 
-def is_agent_file(words: str) -> bool:
+def is_agent_file(value: str) -> bool:
     """Whether the value of ``--agent`` is the path of an agent file."""
-    return words.endswith(ENDINGS) and not _KIND.match(words)
+    return value.endswith(ENDINGS) and not _KIND.match(value)
 
 
-def read_agent(words: str) -> AgentFile:
-    """What ``words``, the value of ``--agent``, ask for; :class:`ContractError` with all mistakes in an agent file."""
-    if is_agent_file(words):
-        return load_agent_file(Path(words))
-    if missing := what_is_missing(words):
-        raise UsageFault(missing, where=f"--agent {words[:200]!r}", hint=LEFT_OUT)
-    return AgentFile(words)
+def read_agent(value: str) -> AgentFile:
+    """The agent in ``value``, the value of ``--agent``; :class:`ContractError` with all mistakes in an agent file."""
+    if is_agent_file(value):
+        return load_agent_file(Path(value))
+    if missing := what_is_missing(value):
+        raise UsageFault(missing, where=f"--agent {value[:200]!r}", hint=LEFT_OUT)
+    return AgentFile(value)
 
 
 def what_is_missing(agent: str) -> str:
@@ -162,12 +162,12 @@ def _read(path: Path) -> bytes:
     try:
         return read_bounded(Path(os.path.realpath(path)), FILE_BYTES)
     except FileNotFoundError:
-        words, hint = "does not exist", "--agent takes the path of an agent file, or a name from `proctor agents`"
+        message, hint = "does not exist", "--agent takes the path of an agent file, or a name from `proctor agents`"
     except InfrastructureFault as fault:
-        words, hint = f"is {fault.message}, so it is not an agent file", ""
+        message, hint = f"is {fault.message}, so it is not an agent file", ""
     except OSError as error:
-        words, hint = f"cannot be read: {error.strerror}", ""
-    raise ContractError([Mistake(str(path), 0, 0, words, hint)])
+        message, hint = f"cannot be read: {error.strerror}", ""
+    raise ContractError([Mistake(str(path), 0, 0, message, hint)])
 
 
 def _build(part: Part, path: Path, report: Report) -> AgentFile:

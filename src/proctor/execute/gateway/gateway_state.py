@@ -72,10 +72,10 @@ class GatewayState:
             if not got.later:
                 left = (self.meter.affordable(asked.model, input_tokens) or 0) // asked.choices - asked.more_output
                 if left < limits.least_output_tokens or left >= (limit or wanted):
-                    raise Refused("budget", f"the budget of this run does not allow it: {got.words}", 403)
+                    raise Refused("budget", f"the budget of this run does not allow it: {got.message}", 403)
                 limit = left
             elif waited >= limits.affordable_seconds:
-                raise Refused("budget", f"the budget of this run does not allow it: {got.words}", 403)
+                raise Refused("budget", f"the budget of this run does not allow it: {got.message}", 403)
             else:
                 waited += await self._wait_for_others()
 
@@ -123,7 +123,7 @@ class GatewayState:
         if forward.kind == GENERATE and self._talks.is_setup(forward, failure):
             failure = replace(failure, is_setup=True)
         if forward.kind == GENERATE and failure.infrastructure:
-            why = f"call {number}: {failure.kind}: {self.recorder.texts.quoted(failure.words)[:300]}"
+            why = f"call {number}: {failure.kind}: {self.recorder.texts.quoted(failure.message)[:300]}"
             self._talks.failed(forward, Outage(failure.kind, why))
         self.recorder.error(number, failure, body, retry_after)
 

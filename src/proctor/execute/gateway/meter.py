@@ -55,7 +55,7 @@ class Reservation:
 class TooMuch:
     """Why a call cannot be afforded; ``later`` when it could be once calls in flight have cost less than they might."""
 
-    words: str
+    message: str
     later: bool
 
 
@@ -169,10 +169,10 @@ class Meter:
         for name, cap, spent, held, more in quantities:
             if cap is None or spent + held + more <= cap:
                 continue
-            words = f"the call may cost {more} {name}; {spent} of {cap} are spent and {held} are set aside"
+            message = f"the call may cost {more} {name}; {spent} of {cap} are spent and {held} are set aside"
             if spent + more > cap:
-                return TooMuch(words, later=False)
-            taken = taken or TooMuch(words, later=True)
+                return TooMuch(message, later=False)
+            taken = taken or TooMuch(message, later=True)
         return taken
 
 

@@ -115,8 +115,8 @@ class ModelCall:
             self._state.diverged(self.number, diverged)
             self._fail(Failure("diverged", str(diverged)))
         except TimeoutError:
-            words = f"the call took more than {self._limits.call_seconds:g} seconds"
-            self._fail(Failure(TIMEOUT, words, self._status))
+            message = f"the call took more than {self._limits.call_seconds:g} seconds"
+            self._fail(Failure(TIMEOUT, message, self._status))
         except asyncio.CancelledError:
             if self.is_abandoned and self._answer is None and self._lasted_seconds >= self._limits.silence_seconds:
                 self.aborted = TIMEOUT
@@ -210,8 +210,8 @@ class ModelCall:
 
     async def _read_error(self, answer: Answer) -> None:
         await self._take(answer, ERROR_BYTES)
-        words = bytes(self._body[:500]).decode("utf-8", "replace")
-        self._failure = failure_of(answer.status, words, self.forward.data)
+        message = bytes(self._body[:500]).decode("utf-8", "replace")
+        self._failure = failure_of(answer.status, message, self.forward.data)
         if answer.status >= 400:
             self._settle()
             self._pieces.put_nowait(Head(answer.status, self._passed(answer)))
@@ -292,8 +292,8 @@ class ModelCall:
         self._account(answered)
         failure = self._failure
         if failure is None and answered.is_filtered:
-            words = f"a filter of the provider ended the answer: {answered.finish}"
-            failure = Failure("content-filter", words, self._status)
+            message = f"a filter of the provider ended the answer: {answered.finish}"
+            failure = Failure("content-filter", message, self._status)
         elif failure is None and self.is_abandoned:
             failure = Failure(CLIENT_ABORT, "the agent did not wait for the answer, which was read to its end", 200)
         if failure is not None:
@@ -306,9 +306,9 @@ class ModelCall:
     def _read_words(self) -> None:
         """Hold what is new in the conversation against the rules on words."""
         for result in self._fresh or ():
-            self._state.recorder.words(self.number, result.index, result.message)
+            self._state.recorder.text_hits(self.number, result.index, result.message)
         message = (self._answered or self._collector.answered()).message
-        self._state.recorder.words(self.number, len(self.forward.asked.messages), message)
+        self._state.recorder.text_hits(self.number, len(self.forward.asked.messages), message)
 
     def _flaw(self, answered: ModelAnswer, done: bool) -> Failure | None:
         """What is wrong with an answer that came with a good status."""
@@ -365,7 +365,7 @@ class ModelCall:
                 usage=self._counted[0],
                 estimated=self._counted[1],
                 fault=fault.kind if fault else "",
-                fault_words=fault.words if fault else "",
+                fault_words=fault.message if fault else "",
             )
         )
 

@@ -171,7 +171,7 @@ class Failure:
     """Why a call failed; ``kind`` is its class. ``is_setup`` says that agent and model do not fit each other."""
 
     kind: str
-    words: str
+    message: str
     status: int = 0
     is_setup: bool = False
 
@@ -197,7 +197,7 @@ class ModelEventRecorder:
         self.texts = Texts(settings, self._guarded(keep))
         self._lineages = Lineages()
         self._names: dict[str, str] = {}
-        self.told = 0
+        self.messages_recorded = 0
         self.problem: BaseException | None = None
 
     def event(self, kind: str, payload: Mapping[str, Any]) -> None:
@@ -304,7 +304,7 @@ class ModelEventRecorder:
             "call": call,
             "class": failure.kind,
             "status": failure.status,
-            "detail": self.texts.quoted(failure.words),
+            "detail": self.texts.quoted(failure.message),
             "infrastructure": failure.infrastructure,
             "retry_after": self.texts.short(retry_after)[:100],
         }
@@ -332,7 +332,7 @@ class ModelEventRecorder:
         ]
         self.event("model.reordered", {"call": call, "parts": parts[:100]})
 
-    def words(self, call: int, index: int, message: Message) -> None:
+    def text_hits(self, call: int, index: int, message: Message) -> None:
         """The hits of the rules on words in one message."""
         if not self._settings.words:
             return
@@ -344,7 +344,7 @@ class ModelEventRecorder:
 
     def _message(self, call: int, placed: PlacedMessage) -> None:
         message = placed.message
-        self.told += 1 + len(message.results)
+        self.messages_recorded += 1 + len(message.results)
         self.event(
             "model.message",
             {

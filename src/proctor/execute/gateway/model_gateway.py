@@ -182,8 +182,8 @@ class Server:
                     if sum(self._open_bytes.values()) > self._limits.open_bytes:
                         raise Refused("too-much-at-once", "all open requests together are too large", 429)
         except TimeoutError:
-            words = f"the request did not come within {self._limits.body_seconds:g} seconds"
-            raise Refused("too-slow", words, 408) from None
+            message = f"the request did not come within {self._limits.body_seconds:g} seconds"
+            raise Refused("too-slow", message, 408) from None
         except web.RequestPayloadError:
             raise Refused("malformed", "the body is not encoded as the request says") from None
         return bytes(data)
@@ -217,7 +217,7 @@ class Server:
     def _bound(self, forward: ForwardedRequest) -> None:
         """Refuse what would be too much to tell."""
         messages = sum(1 + len(message.results) for message in forward.asked.messages)
-        if messages > self._limits.messages or self._state.recorder.told > self._limits.recorded_messages:
+        if messages > self._limits.messages or self._state.recorder.messages_recorded > self._limits.recorded_messages:
             raise Refused("too-many-messages", f"more messages than can be told: {messages} in this request")
 
     def _ended(self, task: asyncio.Task[None]) -> None:
@@ -245,11 +245,11 @@ class Server:
         first = await call.take()
         if not isinstance(first, Head):
             failure = first.failure if isinstance(first, End) else None
-            words = failure.words if failure is not None else "no answer"
+            message = failure.message if failure is not None else "no answer"
             status, code = (502, failure.kind) if failure is not None else (500, "gateway")
             if code == "diverged":
-                return self._error(call.forward.dialect, Refused(code, words, 400))
-            return self._json(status, DIALECTS[call.forward.dialect].error(status, code, words))
+                return self._error(call.forward.dialect, Refused(code, message, 400))
+            return self._json(status, DIALECTS[call.forward.dialect].error(status, code, message))
         response = web.StreamResponse(status=first.status, headers=first.headers)
         await response.prepare(request)
         while not isinstance(piece := await call.take(), End):
@@ -378,7 +378,7 @@ class Gateway:
             calls=state.calls,
             refused=state.refused,
             errors=state.errors,
-            outage=state.outage.words if state.outage is not None else None,
+            outage=state.outage.message if state.outage is not None else None,
             outage_class=state.outage.kind if state.outage is not None else "",
             replayable=not why,
             why=tuple(why),

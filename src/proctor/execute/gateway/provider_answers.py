@@ -165,24 +165,24 @@ def form_of(headers: Mapping[str, str]) -> str | None:
     return WHOLE if kind in _WHOLES else None
 
 
-def failure_of(status: int, words: str, request: bytes = b"") -> Failure:
+def failure_of(status: int, message: str, request: bytes = b"") -> Failure:
     """What a status other than 200 means; ``words`` is the beginning of the body.
 
     A reason that stands in the ``request`` too may be quoted from there, so it is none: an agent would choose it.
     """
     kind = _CLASSES.get(status, "upstream" if status >= 500 else "rejected" if status >= 400 else "malformed")
     if kind in ("rejected", "not-found"):
-        kind = next((name for name, pattern in _REASONS if _says(pattern, words, request)), kind)
-    elif status == 403 and _FILTERED.search(words):
+        kind = next((name for name, pattern in _REASONS if _says(pattern, message, request)), kind)
+    elif status == 403 and _FILTERED.search(message):
         kind = "content-filter"
-    elif status == 429 and _NO_CREDIT.search(words):
+    elif status == 429 and _NO_CREDIT.search(message):
         kind = "credentials"
     outage = ": the provider is overloaded or down" if status in _OVERLOADED else ""
-    return Failure(kind, f"status {status}{outage}: {words}", status)
+    return Failure(kind, f"status {status}{outage}: {message}", status)
 
 
-def _says(pattern: re.Pattern[str], words: str, request: bytes) -> bool:
-    return any(found[0].encode() not in request for found in pattern.finditer(words))
+def _says(pattern: re.Pattern[str], message: str, request: bytes) -> bool:
+    return any(found[0].encode() not in request for found in pattern.finditer(message))
 
 
 def failure_in(error: str, request: bytes = b"") -> Failure:

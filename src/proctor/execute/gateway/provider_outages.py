@@ -178,7 +178,7 @@ class Outage:
     """A fault that was not recovered from: its class, and a sentence."""
 
     kind: str
-    words: str
+    message: str
 
 
 class _Conversation:

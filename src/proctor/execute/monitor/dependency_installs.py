@@ -87,25 +87,25 @@ def _install(work: Work) -> Iterator[Install]:
 
 def read_install(argv: Iterable[str]) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
     """The ecosystem of an installation, the dependencies that its words name, and the hosts that they name."""
-    words = list(unwrapped(tuple(argv)))
-    if words and re.fullmatch(r"(?:python|pypy)[0-9.]*", program_name(words)) and "-m" in words:
-        words = words[words.index("-m") + 1 :]
-    ecosystem = _ECOSYSTEMS.get(re.sub(r"(?<=[a-z])[0-9.]+$", "", program_name(words)), "")
-    plain, hosts = _parted(words[1:], _SHORT.get(ecosystem, frozenset()))
+    arguments = list(unwrapped(tuple(argv)))
+    if arguments and re.fullmatch(r"(?:python|pypy)[0-9.]*", program_name(arguments)) and "-m" in arguments:
+        arguments = arguments[arguments.index("-m") + 1 :]
+    ecosystem = _ECOSYSTEMS.get(re.sub(r"(?<=[a-z])[0-9.]+$", "", program_name(arguments)), "")
+    plain, hosts = _parted(arguments[1:], _SHORT.get(ecosystem, frozenset()))
     while plain and plain[0] in _GROUPS:
         plain.pop(0)
-    adds = bool(plain) and (plain[0] in _ADDS or program_name(words) == "easy_install")
+    adds = bool(plain) and (plain[0] in _ADDS or program_name(arguments) == "easy_install")
     named = [name for word in plain[1:] if (name := name_of(ecosystem, word))] if adds and ecosystem else []
     hosts += [host for word in plain if (host := host_of(word))]
     return ecosystem, tuple(dict.fromkeys(named)), tuple(dict.fromkeys(hosts))
 
 
-def _parted(words: Iterable[str], short: frozenset[str]) -> tuple[list[str], list[str]]:
+def _parted(arguments: Iterable[str], short: frozenset[str]) -> tuple[list[str], list[str]]:
     """The words that are no options and no values of options, and the hosts among those values."""
     plain: list[str] = []
     hosts: list[str] = []
     option = ""
-    for word in words:
+    for word in arguments:
         if option:
             value, source = word, option in _SOURCES
             option = ""

@@ -20,7 +20,7 @@ class Rule:
 
     programs: frozenset[str]
     kinds: tuple[str, ...]
-    words: frozenset[str] = frozenset()
+    arguments: frozenset[str] = frozenset()
     starts: tuple[str, ...] = ()
     first: bool = True
 
@@ -29,8 +29,8 @@ def _names(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-def _rule(programs: str, kinds: str, words: str = "", starts: str = "", *, first: bool = True) -> Rule:
-    return Rule(_names(programs), tuple(kinds.split()), _names(words), tuple(starts.split()), first)
+def _rule(programs: str, kinds: str, arguments: str = "", starts: str = "", *, first: bool = True) -> Rule:
+    return Rule(_names(programs), tuple(kinds.split()), _names(arguments), tuple(starts.split()), first)
 
 
 RULES = (
@@ -161,24 +161,24 @@ def forms_of(argv: tuple[str, ...], path: str) -> tuple[tuple[str, ...], ...]:
 
 def unwrapped(argv: Sequence[str]) -> tuple[str, ...]:
     """The command line without the wrappers in front of it."""
-    words = tuple(argv[:_MOST_WORDS])
+    arguments = tuple(argv[:_MOST_WORDS])
     for _ in range(8):
-        rest = _behind(words)
+        rest = _behind(arguments)
         if rest is None:
-            return words
-        words = rest
-    return words
+            return arguments
+        arguments = rest
+    return arguments
 
 
 def kinds_of(argv: Sequence[str]) -> frozenset[str]:
     """What one command line does, as the ``KINDS`` of ``program_rules``; a shell's text is not read."""
-    words = unwrapped(argv)
-    name = program_name(words)
+    arguments = unwrapped(argv)
+    name = program_name(arguments)
     if _PYTHON.fullmatch(name):
-        return _python(words[1:])
+        return _python(arguments[1:])
     if name in PYTHON_SCRIPTS:
-        return _script(name, words[1:])
-    return _by_rules(name, words[1:])
+        return _script(name, arguments[1:])
+    return _by_rules(name, arguments[1:])
 
 
 def sends(argv: Sequence[str]) -> bool:
@@ -193,10 +193,10 @@ def is_tool(argv: Sequence[str]) -> bool:
 
 def commands_of(argv: Sequence[str]) -> tuple[tuple[tuple[str, ...], bool], ...]:
     """The simple commands of a command line, each with whether its exit status is that of the whole line."""
-    words = unwrapped(argv)
-    script = _shell_text(words)
+    arguments = unwrapped(argv)
+    script = _shell_text(arguments)
     if script is None:
-        return ((words, True),) if words else ()
+        return ((arguments, True),) if arguments else ()
     parts: list[tuple[list[str], str, str]] = [([], "", "")]
     for word in _split(script):
         if word and set(word) <= set(";&|()<>\n"):
@@ -216,21 +216,21 @@ def commands_of(argv: Sequence[str]) -> tuple[tuple[tuple[str, ...], bool], ...]
 
 def dependency_key(argv: Sequence[str]) -> str:
     """What two installations of the same dependencies have in common: manager and arguments, in any order."""
-    words = unwrapped(argv)
-    if _PYTHON.fullmatch(program_name(words)) and words[1:2] == ("-m",):
-        words = words[2:]
-    name = re.sub(r"[0-9.]+$", "", program_name(words))
-    return " ".join([name, *sorted(set(words[1:]) - _QUIET)])
+    arguments = unwrapped(argv)
+    if _PYTHON.fullmatch(program_name(arguments)) and arguments[1:2] == ("-m",):
+        arguments = arguments[2:]
+    name = re.sub(r"[0-9.]+$", "", program_name(arguments))
+    return " ".join([name, *sorted(set(arguments[1:]) - _QUIET)])
 
 
 def script_of(argv: Sequence[str]) -> str:
     """The file that a shell or an interpreter is given to run; empty for text on the command line or for a module."""
-    words = unwrapped(argv)
-    name = program_name(words)
+    arguments = unwrapped(argv)
+    name = program_name(arguments)
     inline = "cs" if name in SHELLS else "cm" if _PYTHON.fullmatch(name) else "e" if name in INTERPRETERS else None
     if inline is None:
         return ""
-    for word in words[1:]:
+    for word in arguments[1:]:
         if not word.startswith("-"):
             return word
         if word == "-" or (not word.startswith("--") and set(word) & set(inline)):
@@ -238,14 +238,14 @@ def script_of(argv: Sequence[str]) -> str:
     return ""
 
 
-def _behind(words: tuple[str, ...]) -> tuple[str, ...] | None:
+def _behind(arguments: tuple[str, ...]) -> tuple[str, ...] | None:
     """What a wrapper starts, or ``None`` when the first word is no wrapper."""
-    while words and _ASSIGNMENT.match(words[0]):
-        words = words[1:]
-        if words:
-            return words
-    name = program_name(words)
-    rest = words[1:]
+    while arguments and _ASSIGNMENT.match(arguments[0]):
+        arguments = arguments[1:]
+        if arguments:
+            return arguments
+    name = program_name(arguments)
+    rest = arguments[1:]
     if name in RUNNERS and rest[:1] == (RUNNERS[name],):
         rest = rest[1:]
     elif name not in LAUNCHERS:
@@ -267,11 +267,11 @@ def _behind(words: tuple[str, ...]) -> tuple[str, ...] | None:
     return rest[place:] or None
 
 
-def _plain(words: Sequence[str]) -> list[str]:
+def _plain(arguments: Sequence[str]) -> list[str]:
     """The words that are no options and no options' values."""
     found: list[str] = []
     skip = False
-    for word in words:
+    for word in arguments:
         if skip:
             skip = False
         elif word.startswith("-") and len(word) > 1:
@@ -281,8 +281,8 @@ def _plain(words: Sequence[str]) -> list[str]:
     return found
 
 
-def _by_rules(name: str, words: Sequence[str]) -> frozenset[str]:
-    plain = _plain(words)
+def _by_rules(name: str, arguments: Sequence[str]) -> frozenset[str]:
+    plain = _plain(arguments)
     if name in ("npm", "pnpm", "yarn", "bun") and plain[:1] and plain[0] in SCRIPTS.split():
         plain = plain[1:]
         if plain[:1] and plain[0] not in ("test", "t") and not plain[0].startswith("test:"):
@@ -293,52 +293,52 @@ def _by_rules(name: str, words: Sequence[str]) -> frozenset[str]:
         plain = ["install"]
     found: set[str] = set()
     for rule in _BY_PROGRAM.get(name, ()):
-        if _applies(rule, plain, words):
+        if _applies(rule, plain, arguments):
             found.update(rule.kinds)
     if TEST in found:
         found.discard("build")
     return frozenset(found)
 
 
-def _applies(rule: Rule, plain: list[str], words: Sequence[str]) -> bool:
-    if not rule.words and not rule.starts:
+def _applies(rule: Rule, plain: list[str], arguments: Sequence[str]) -> bool:
+    if not rule.arguments and not rule.starts:
         return True
     if any(start.startswith("-") for start in rule.starts):
-        return any(word.startswith(rule.starts) for word in words)
+        return any(word.startswith(rule.starts) for word in arguments)
     looked = plain[:1] if rule.first else plain
-    return any(word in rule.words or (rule.starts and word.startswith(rule.starts)) for word in looked)
+    return any(word in rule.arguments or (rule.starts and word.startswith(rule.starts)) for word in looked)
 
 
-def _python(words: Sequence[str]) -> frozenset[str]:
-    for place, word in enumerate(words):
+def _python(arguments: Sequence[str]) -> frozenset[str]:
+    for place, word in enumerate(arguments):
         if word == "-m":
-            module = words[place + 1] if place + 1 < len(words) else ""
+            module = arguments[place + 1] if place + 1 < len(arguments) else ""
             if module in MODULE_KINDS:
                 return frozenset(MODULE_KINDS[module])
-            return kinds_of(tuple(words[place + 1 :])) if module in MODULES or module == "coverage" else frozenset()
+            return kinds_of(tuple(arguments[place + 1 :])) if module in MODULES or module == "coverage" else frozenset()
         if word == "-c":
             return frozenset()
         if not word.startswith("-"):
             name = program_name((word,))
             if name in PYTHON_SCRIPTS:
-                return _script(name, words[place + 1 :])
-            return _by_rules(name, words[place + 1 :])
+                return _script(name, arguments[place + 1 :])
+            return _by_rules(name, arguments[place + 1 :])
     return frozenset()
 
 
-def _script(name: str, words: Sequence[str]) -> frozenset[str]:
+def _script(name: str, arguments: Sequence[str]) -> frozenset[str]:
     meanings = PYTHON_SCRIPTS[name]
-    plain = _plain(words)
+    plain = _plain(arguments)
     return frozenset(meanings.get("", ()) or (meanings.get(plain[0], ()) if plain else ()))
 
 
-def _shell_text(words: Sequence[str]) -> str | None:
+def _shell_text(arguments: Sequence[str]) -> str | None:
     """The text that a shell is given with ``-c``."""
-    if program_name(words) not in SHELLS:
+    if program_name(arguments) not in SHELLS:
         return None
-    for place, word in enumerate(words[1:], 1):
+    for place, word in enumerate(arguments[1:], 1):
         if word.startswith("-") and not word.startswith("--") and "c" in word:
-            follows = [other for other in words[place + 1 :] if not other.startswith(("-", "+"))]
+            follows = [other for other in arguments[place + 1 :] if not other.startswith(("-", "+"))]
             return follows[0][:TEXT_CHARACTERS] if follows else None
         if not word.startswith(("-", "+")) and word not in SHELLS:
             return None

@@ -173,10 +173,10 @@ def read_request(stream: Stream, limit: int) -> RequestHead | None:
     if raw is None:
         return None
     first, headers = _parts(raw)
-    words = first.split(" ")
-    if len(words) != 3 or not _TOKEN.match(words[0]) or not _TARGET.match(words[1]) or not _VERSION.match(words[2]):
+    parts = first.split(" ")
+    if len(parts) != 3 or not _TOKEN.match(parts[0]) or not _TARGET.match(parts[1]) or not _VERSION.match(parts[2]):
         raise Malformed("not an HTTP/1 request")
-    return RequestHead(words[0], words[1], words[2], headers)
+    return RequestHead(parts[0], parts[1], parts[2], headers)
 
 
 def read_response(stream: Stream, limit: int) -> ResponseHead:

@@ -58,10 +58,10 @@ class Recorder:
         answer.close = end
         return answer
 
-    def gap(self, words: str) -> None:
+    def gap(self, message: str) -> None:
         """Something passed that a cassette cannot hold."""
         with self._turn:
-            self._gaps[self._asked] = words
+            self._gaps[self._asked] = message
             self._asked += 1
 
     def write(self, path: Path) -> tuple[str, tuple[str, ...]]:

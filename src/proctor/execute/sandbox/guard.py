@@ -167,16 +167,16 @@ class Records:
         self._rest = self._rest[at:]
 
 
-def observation(words: tuple[bytes, ...]) -> Observation:
-    """The observation that a record tells of."""
-    head, kind, *fields = words
+def observation(record: tuple[bytes, ...]) -> Observation:
+    """The observation in a record."""
+    head, kind, *fields = record
     time_ns, count = (int(number) for number in head.split())
     return _READERS[kind](time_ns, count, fields)
 
 
-def _text(words: list[bytes]) -> tuple[str, ...]:
-    """Arguments as text; bytes that are none become ``\\xNN``."""
-    return tuple(word.decode("utf-8", "backslashreplace") for word in words)
+def _text(arguments: list[bytes]) -> tuple[str, ...]:
+    """Arguments as text; bytes that are not text become ``\\xNN``."""
+    return tuple(word.decode("utf-8", "backslashreplace") for word in arguments)
 
 
 def _exec(time_ns: int, count: int, fields: list[bytes]) -> Observation:

@@ -57,11 +57,11 @@ class LiveGuard:
         self._control.settimeout(ANSWER_SECONDS)
         self._records, records = os.pipe2(os.O_CLOEXEC)
         try:
-            words = (
+            arguments = (
                 *("listener", str(listener), "records", str(records), "control", str(theirs.fileno())),
                 *("init", str(init_pid), "file_bytes", str(file_bytes), *_words(plan, self._extra, maps_users)),
             )
-            self._process = _spawn(words, (listener, records, theirs.fileno()))
+            self._process = _spawn(arguments, (listener, records, theirs.fileno()))
         finally:
             theirs.close()
             os.close(records)
@@ -139,8 +139,8 @@ class LiveGuard:
         records = Records()
         try:
             while data := os.read(self._records, READ_BYTES):
-                for words in records.feed(data):
-                    self._take(words)
+                for fields in records.feed(data):
+                    self._take(fields)
         finally:
             with self._settled:
                 self._ended = True
@@ -149,13 +149,13 @@ class LiveGuard:
                 self._process.kill()
                 self.lost()
 
-    def _take(self, words: tuple[bytes, ...]) -> None:
-        if words[1] == b"settled":
+    def _take(self, fields: tuple[bytes, ...]) -> None:
+        if fields[1] == b"settled":
             with self._settled:
-                self._seen = int(words[2])
+                self._seen = int(fields[2])
                 self._settled.notify_all()
         else:
-            self._plan.notify(observation(words))
+            self._plan.notify(observation(fields))
 
     def _end(self) -> str:
         """Close everything and wait for the process; what it said."""
@@ -186,8 +186,8 @@ def _words(plan: GuardPlan, extra: tuple[str, ...], maps_users: bool) -> Iterato
         yield "hold"
 
 
-def _spawn(words: tuple[str, ...], handles: tuple[int, ...]) -> subprocess.Popen[bytes]:
-    plan = init_protocol.words("guard", words)
+def _spawn(arguments: tuple[str, ...], handles: tuple[int, ...]) -> subprocess.Popen[bytes]:
+    plan = init_protocol.pack_words("guard", arguments)
     try:
         return subprocess.Popen(
             [init_protocol.PROGRAM, "guard", str(plan)],

@@ -46,7 +46,7 @@ class Reply:
     """The answer to one request."""
 
     granted: bool
-    words: str
+    text: str
 
 
 def next_stage(current: str, word: str) -> StageStep:
@@ -119,7 +119,7 @@ class StageServer:
                 return
             reply = self._answer(data.rstrip(b"\0").decode("utf-8", "backslashreplace"))
             mark = "+" if reply.granted else "-"
-            asking.send(f"{mark}{reply.words}".encode()[:ANSWER_BYTES], socket.MSG_NOSIGNAL)
+            asking.send(f"{mark}{reply.text}".encode()[:ANSWER_BYTES], socket.MSG_NOSIGNAL)
         except OSError:
             return
 

@@ -150,8 +150,8 @@ class Client:
         except InfrastructureFault as fault:
             self._refuse(message, INTERNAL, fault.message)
 
-    def _refuse(self, message: Message, code: int, words: str) -> None:
-        self._wire.send({"id": message.id, "error": {"code": code, "message": words}})
+    def _refuse(self, message: Message, code: int, reason: str) -> None:
+        self._wire.send({"id": message.id, "error": {"code": code, "message": reason}})
 
 
 def _server(server: McpServer) -> dict[str, Any]:

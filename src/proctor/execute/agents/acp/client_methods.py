@@ -192,9 +192,9 @@ def _path(given: dict[str, Any], name: str = "path") -> str:
 
 
 def _program(given: dict[str, Any]) -> tuple[str, ...]:
-    words = [given.get("command"), *_list(given, "args")]
-    texts = tuple(word for word in words if isinstance(word, str) and "\0" not in word)
-    if len(texts) != len(words) or not texts[0]:
+    arguments = [given.get("command"), *_list(given, "args")]
+    texts = tuple(word for word in arguments if isinstance(word, str) and "\0" not in word)
+    if len(texts) != len(arguments) or not texts[0]:
         raise Unable("command and args must be texts")
     if sum(map(len, texts)) > PROGRAM_CHARACTERS:
         raise Unable(f"command and args are longer than {PROGRAM_CHARACTERS} characters")

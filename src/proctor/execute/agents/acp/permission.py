@@ -64,9 +64,9 @@ def decide(policy: Policy, asked: Asked) -> Answer:
     """What ``policy`` says."""
     if asked.kind == "fetch" and policy.network.mode == "none":
         return Answer(False, "the network is closed")
-    for words in _commands(asked.command):
+    for arguments in _commands(asked.command):
         for pattern in policy.forbid_commands:
-            if matches_command(pattern, words):
+            if matches_command(pattern, arguments):
                 return Answer(False, f"the policy forbids the command {pattern!r}")
     if asked.kind in CHANGES:
         for path in asked.paths:
@@ -91,11 +91,11 @@ def _commands(line: str) -> list[list[str]]:
     try:
         lexer = shlex.shlex(line, posix=True, punctuation_chars=True)
         lexer.whitespace_split = True
-        words = list(lexer)
+        arguments = list(lexer)
     except ValueError:
         return [line.split()]
     commands: list[list[str]] = [[]]
-    for word in words:
+    for word in arguments:
         if word and set(word) <= set(";|&()"):
             commands.append([])
         else:

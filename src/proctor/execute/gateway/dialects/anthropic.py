@@ -110,7 +110,7 @@ class AnthropicCollector:
     def __init__(self) -> None:
         self.ended = False
         self._blocks: dict[int, Body] = {}
-        self._words: dict[int, list[str]] = {}
+        self._pieces: dict[int, list[str]] = {}
         self._finish = ""
         self._usage: Body = {}
         self._model = ""
@@ -124,8 +124,8 @@ class AnthropicCollector:
             self._blocks[place] = inner(event, "content_block")
         elif kind == "content_block_delta":
             delta = inner(event, "delta")
-            words = text(delta.get("text")) or text(delta.get("partial_json")) or text(delta.get("thinking"))
-            self._words.setdefault(place, []).append(words)
+            piece = text(delta.get("text")) or text(delta.get("partial_json")) or text(delta.get("thinking"))
+            self._pieces.setdefault(place, []).append(piece)
         elif kind == "message_start":
             self._usage = inner(inner(event, "message"), "usage")
             self._model = text(inner(event, "message").get("model"))
@@ -143,15 +143,15 @@ class AnthropicCollector:
     def answered(self) -> ModelAnswer:
         said, thought, calls = [], [], []
         for place in sorted(self._blocks):
-            block, words = self._blocks[place], "".join(self._words.get(place, ()))
+            block, piece = self._blocks[place], "".join(self._pieces.get(place, ()))
             kind = block.get("type")
             if kind == "text":
-                said.append(text(block.get("text")) + words)
+                said.append(text(block.get("text")) + piece)
             elif kind == "thinking":
-                thought.append(text(block.get("thinking")) + words)
+                thought.append(text(block.get("thinking")) + piece)
             elif kind == "tool_use":
                 calls.append(
-                    Call(text(block.get("id")), text(block.get("name")), words or json_text(block.get("input")))
+                    Call(text(block.get("id")), text(block.get("name")), piece or json_text(block.get("input")))
                 )
             elif kind != "redacted_thinking":
                 said.append(opaque(block))

@@ -77,11 +77,11 @@ class CostCap:
             "cap": plain(where.cap),
             "method": self._facts.ledger.table.id,
         }
-        words = "reached" if action == KILL else "come near"
+        state = "reached" if action == KILL else "come near"
         if action == THROTTLE:
             signals["delay_seconds"] = self._backoff.next(self._facts.clock.active_ns)
         rationale = (
-            f"the {where.scope} has {words} what it may spend: {plain(where.spent)} of {plain(where.limit)} "
+            f"the {where.scope} has {state} what it may spend: {plain(where.spent)} of {plain(where.limit)} "
             f"{currency}, with the rest of {plain(where.cap)} ({POLICY_CHOICE}) kept for acceptance"
         )
         return Trip(self.name, "cost-cap", action, ALERT, rationale, (event.seq,), signals)

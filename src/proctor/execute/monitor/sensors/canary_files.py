@@ -392,5 +392,5 @@ def command_line(pid: int) -> tuple[str, ...]:
             data = file.read(ARGUMENT_BYTES)
     except OSError:
         return ()
-    words = data.rstrip(b"\0").split(b"\0") if data else []
-    return tuple(word.decode("utf-8", "backslashreplace") for word in words[:MOST_ARGUMENTS])
+    arguments = data.rstrip(b"\0").split(b"\0") if data else []
+    return tuple(word.decode("utf-8", "backslashreplace") for word in arguments[:MOST_ARGUMENTS])

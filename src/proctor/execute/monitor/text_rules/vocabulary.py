@@ -190,15 +190,15 @@ Known = dict[tuple[str, ...], dict[str, None]]
 
 def _known(table: Table, forms: Callable[[str], Iterator[str]]) -> tuple[Known, Known]:
     """The names of ``table`` by their English words in every form, and by their names."""
-    words: Known = {}
+    spellings: Known = {}
     names: Known = {}
     for meaning, (english, fixed) in table.items():
         for entry in _entries(english):
             for form in forms(" ".join(entry)):
-                words.setdefault(tuple(form.split()), {})[meaning] = None
+                spellings.setdefault(tuple(form.split()), {})[meaning] = None
         for entry in _entries(fixed):
             names.setdefault(entry, {})[meaning] = None
-    return words, names
+    return spellings, names
 
 
 def _vocabulary() -> dict[tuple[str, ...], tuple[Meaning, ...]]:

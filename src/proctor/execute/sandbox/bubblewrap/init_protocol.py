@@ -46,7 +46,7 @@ def read_answer(data: bytes) -> Answer:
     return Answer(stage, error, status, wall_ns, cpu_ns, resident_bytes)
 
 
-def words(name: str, content: Iterable[str | bytes | os.PathLike[str]]) -> int:
+def pack_words(name: str, content: Iterable[str | bytes | os.PathLike[str]]) -> int:
     """A descriptor that holds ``content``, each word ended by a NUL, positioned at its start."""
     encoded = [os.fsencode(word) for word in content]
     if any(b"\0" in word for word in encoded):
@@ -85,7 +85,7 @@ def body(command: Command) -> int:
     if not command.arguments:
         raise UsageFault("a command needs at least a program")
     variables = (f"{name}={value}" for name, value in command.environment.items())
-    return words("command", (command.directory, str(len(command.arguments)), *command.arguments, *variables))
+    return pack_words("command", (command.directory, str(len(command.arguments)), *command.arguments, *variables))
 
 
 def guard_words(plan: GuardPlan | None) -> Iterator[str]:

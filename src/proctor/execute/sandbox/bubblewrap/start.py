@@ -142,7 +142,7 @@ def _spawn(guarded: StartedSandbox, plan: SandboxPlan, program: str) -> None:
         files = {path: keep(init_protocol.data("file", content)) for path, content in bwrap_arguments.FILES.items()}
         own = {path: keep(init_protocol.data("file", content)) for path, content in plan.files.items()}
         shown = bwrap_arguments.make_view(plan, init_protocol.PROGRAM, files, own)
-        arguments = keep(init_protocol.words("arguments", shown.arguments))
+        arguments = keep(init_protocol.pack_words("arguments", shown.arguments))
         inside = (
             bwrap_arguments.INIT,
             "serve",
@@ -152,7 +152,7 @@ def _spawn(guarded: StartedSandbox, plan: SandboxPlan, program: str) -> None:
         )
         kept = (arguments, theirs.fileno(), *files.values(), *own.values())
         launch = keep(
-            init_protocol.words(
+            init_protocol.pack_words(
                 "plan",
                 (
                     *_outside(plan, guarded.group, shown, lifeline),

@@ -87,18 +87,18 @@ def _listen(directory: Path) -> socket.socket:
 
 def _merge(place: Path, plan: SandboxPlan) -> None:
     """Mount the workspace and the plan's mounts in ``place``; root alone can."""
-    words = init_protocol.words("pieces", _pieces(place, plan))
+    plan_words = init_protocol.pack_words("pieces", _pieces(place, plan))
     try:
         completed = subprocess.run(
             [init_protocol.PROGRAM, "merge", "0"],
-            stdin=words,
+            stdin=plan_words,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
             env={},
             timeout=MERGE_SECONDS,
         )
     finally:
-        os.close(words)
+        os.close(plan_words)
     if completed.returncode != 0:
         reason = completed.stderr.decode("utf-8", "replace").strip() or f"exit code {completed.returncode}"
         raise MissingIsolation(f"a sandbox cannot be made here: {reason}", hint="proctor doctor says what is missing")
