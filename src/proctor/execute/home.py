@@ -4,11 +4,11 @@ Everything in ``layers``, ``inputs``, ``agents``, ``parsed`` and ``searches`` ca
 and is never removed by Proctor itself. ``searches`` holds the findings of copy searches.
 ``vault`` holds originals of redacted secrets, for those who may read them; it is made by ``proctor vault init``.
 ``index`` holds one row for each run, made from the run directories; it can be made again, too.
-``review-heads.jsonl`` notes how many reviews each run has, so that none of them goes missing unseen, and
-``pilot-heads.jsonl`` how long the journal of each pilot is.
-``baselines`` holds what no-ops and references were seen to do; each run keeps the part that it was held against.
+``review-heads.jsonl`` notes how many reviews each run has, so that a missing one is noticed, and ``pilot-heads.jsonl``
+the length of each pilot's journal.
+``baselines`` holds observations of no-ops and references; each run stores the part that it was compared with.
 ``variants`` holds the altered tests of each contract; no sandbox sees them, and ``proctor validate`` makes them again.
-``scratch`` and ``sessions`` belong to live runs and are swept when their owner is gone.
+``scratch`` and ``sessions`` belong to running commands and are removed after their owner has ended.
 ``slots`` holds the lock files of the judging slots, which all commands with this home share.
 """
 

@@ -2,7 +2,7 @@
 
 A check has a wall-clock timeout, so checks must not compete with each other for the processors. A slot is an exclusive
 lock on a file of the home. Threads of one process and processes that share a home therefore wait for each other, and
-the kernel frees the slot of a process that dies. Agents need no slot.
+the kernel frees the slot of a process that ends. Agents need no slot.
 
 Processes with different numbers of slots share the first ones: each holds at most as many as it was given.
 """

@@ -1,7 +1,7 @@
-"""From a contract to the base: the pristine tree and what setup made of it, as cached layers.
+"""From a contract to the base: the pristine tree and the results of setup, as cached layers.
 
 The source layer depends on the repository alone, the setup layer on everything that setup can see. Both are built
-once and found again by key; one that is no longer what was made is made again, unless something uses it. Setup runs
+once and found again by key; a changed layer is built again, unless something uses it. Setup runs
 offline in a sandbox of its own; a step that fails makes the contract unusable on this machine, and says nothing about
 any agent.
 """
@@ -174,7 +174,7 @@ def source_key(contract: Contract) -> str:
 
 
 def _place(contract: Contract, git: str) -> str:
-    """Where a git repository lies: an address, or a path that starts at the contract."""
+    """The location of a git repository: an address, or a path relative to the contract."""
     return git if "://" in git else str(contract.directory / git)
 
 
@@ -213,7 +213,7 @@ def declared_mounts(contract: Contract) -> tuple[Mount, ...]:
 
 
 def secret_directories(contract: Contract) -> tuple[Path, ...]:
-    """What no sandbox may see, should it lie in a part of the host's system that is shown: solutions are in there."""
+    """Directories that no sandbox may see, even inside a visible part of the host's system: they contain solutions."""
     repository = contract.repository
     if isinstance(repository, ArchiveRepository):
         return (contract.directory,)
@@ -222,7 +222,7 @@ def secret_directories(contract: Contract) -> tuple[Path, ...]:
 
 
 def setup_plan(contract: Contract, workspace: Workspace, shown: Path) -> SandboxPlan:
-    """The sandbox that setup runs in, with the inputs that lie in ``shown``."""
+    """The sandbox that setup runs in, with the inputs in ``shown``."""
     return SandboxPlan(
         workspace=workspace.view(),
         limits=limits_of(contract.budget),

@@ -315,7 +315,7 @@ class TestLife:
         with pytest.raises(OSError, match="No space"):
             service._events(Exchange("plain.test", 80, "GET", "/", 200))
         assert service._events.full
-        with pytest.raises(InfrastructureFault, match="nobody could be told"):
+        with pytest.raises(InfrastructureFault, match="events could not be recorded"):
             service.close()
         assert len(town.plain.asked) == before
 

@@ -141,7 +141,7 @@ REFUSED = {
     "absolute link": ([member(b"l", kind=tarfile.SYMTYPE, target="/etc")], "l leads out of the archive: /etc"),
     "below a link": (
         [member(b"d", kind=tarfile.DIRTYPE), member(b"l", kind=tarfile.SYMTYPE, target="d"), member(b"l/x", b"1")],
-        "l/x lies below l, which is no directory",
+        "l/x is below l, which is not a directory",
     ),
     "hard link to outside": ([member(b"l", kind=tarfile.LNKTYPE, target="../x")], "hard link that climbs"),
     "hard link to nothing": ([member(b"l", kind=tarfile.LNKTYPE, target="x")], "not there: x"),

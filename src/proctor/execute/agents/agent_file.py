@@ -93,7 +93,7 @@ AGENT_FILE = Shape(
 class AgentFile:
     """An agent as a user asked for it. Without a file there is ``agent`` alone, as on the command line.
 
-    ``key_file`` and the paths of ``wanted`` are absolute. ``places`` says where in the file options stand.
+    ``key_file`` and the paths of ``wanted`` are absolute. ``places`` maps options to their positions in the file.
     """
 
     agent: str

@@ -101,7 +101,7 @@ def _copy(source: Path, target: Path) -> None:
 KEPT_OUTPUT_BYTES = 1 << 20
 INTERPRETER = re.compile(r"(?:python|pypy|node|bun|ruby|perl|php|lua|Rscript|(?:ba|da|z|k)?sh)[0-9.]*")
 _HARMLESS_OPTIONS = ("-u", "-I", "-B", "-E", "-s")
-"""Options of interpreters that may stand before the script."""
+"""Options of interpreters that may come before the script."""
 
 
 def requested_command(request: AgentRequest, example: str) -> tuple[str, ...]:

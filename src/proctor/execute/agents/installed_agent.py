@@ -1,8 +1,8 @@
 """An installed agent in the sandbox: started as its adapter says, with its settings in a home that ends with the run.
 
-One command line writes the settings, introduces the agent to its model where that is needed, and becomes the agent; so
-all of it is on record in one place. What the agent says about itself decides nothing: not its exit code, which several
-agents get wrong, and not its own notes, which are kept as a bounded archive for whoever wants to read them.
+One command line writes the settings, configures the model if needed, and then executes the agent, so all of it is
+recorded in one place. What the agent says about itself decides nothing: not its exit code, which several agents get
+wrong, and not its own notes, which are stored as a bounded archive.
 """
 
 from __future__ import annotations

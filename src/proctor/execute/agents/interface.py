@@ -1,8 +1,8 @@
-"""What an agent is to Proctor.
+"""The interface of agents.
 
 An agent is described before it acts (the description goes into the manifest) and then acts once. An agent that needs
-a sandbox is handed a scene with one; whatever it leaves in the workspace becomes the patch. An agent without a
-sandbox hands over a patch itself. The harness sees what an agent does; it never asks the agent.
+a sandbox gets a scene with one; the changes in the workspace become the patch. An agent without a sandbox supplies a
+patch itself. The harness observes what an agent does; it never asks the agent.
 """
 
 from __future__ import annotations
@@ -121,7 +121,7 @@ class AgentFiles:
 
 @dataclass(frozen=True)
 class Provided:
-    """What options bring into the sandbox: mounts, the layers behind them, and the settings for the manifest."""
+    """The effect of options on the sandbox: mounts, their layers, and the settings for the manifest."""
 
     mounts: tuple[Mount, ...] = ()
     layers: tuple[Layer, ...] = ()
@@ -130,11 +130,11 @@ class Provided:
 
 @dataclass(frozen=True)
 class AgentRequest:
-    """How a person asked for an agent: ``kind@version:argument``, where version and argument may be empty.
+    """A user's request for an agent: ``kind@version:argument``, where version and argument may be empty.
 
     ``model`` is the name to ask for, ``dialects`` the ways in which it can be talked to, ``installations`` the
     directory of installed agents, ``copied_to`` that of copied files, and ``copies`` the files that were copied before.
-    ``name`` is what manifest and reports call the agent, if not by its own name.
+    ``name`` is the agent's name in manifest and reports, if it is not its own name.
     """
 
     kind: str

@@ -1,4 +1,4 @@
-"""What a person sets for an agent besides its model: effort, rules, skills, servers, arguments, variables.
+"""The options that a user sets for an agent in addition to its model: effort, rules, skills, servers and others.
 
 Options come from an agent file or from the command line. All of them are part of the agent's digest, and manifests and
 reports show them. An adapter says which ones its agent has; the others are refused before anything runs.

@@ -55,7 +55,7 @@ class PatchAgent:
         if not request.argument:
             raise UsageFault("the patch agent needs a file", hint="use --agent patch:fix.patch")
         if request.files:
-            raise UsageFault("the patch agent takes no files besides its patch", hint="leave out --agent-files")
+            raise UsageFault("the patch agent takes no files except its patch", hint="leave out --agent-files")
         path = Path(request.argument)
         try:
             data = read_bounded(path, PATCH_BYTES)

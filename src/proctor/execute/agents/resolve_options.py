@@ -128,7 +128,7 @@ def _node_command(source: McpSource, content: Path, place: str) -> tuple[str, ..
 
 
 def _chosen(source: McpSource, programs: Mapping[str, str], *others: str) -> str:
-    """The program that the first word of ``run`` names, or the only one if there is no ``run``."""
+    """The program that ``run`` starts with, or the only one if there is no ``run``."""
     if source.run and source.run[0] in programs:
         return programs[source.run[0]]
     if not source.run and len(programs) == 1:

@@ -1,13 +1,13 @@
 """The model gateway: a streaming reverse proxy between an agent in its sandbox and the providers of its models.
 
-    service    Gateway, the door: ``start``, ``serve`` a listening socket, ``hold`` and ``release``, ``stop``
-    settings   what a gateway is told; keys are values in here and nowhere inside the sandbox
+    service    Gateway, the interface: ``start``, ``serve`` a listening socket, ``hold`` and ``release``, ``stop``
+    settings   the settings of a gateway, with the keys, which are nowhere inside the sandbox
     meter      spend that is reserved before each call and settled after it
-    dialects   how each provider spells requests, answers, errors and usage; pure
-    sources    where answers come from: a provider, a cassette, a script
+    dialects   the form of requests, answers, errors and usage of each provider; pure
+    sources    sources of answers: a provider, a cassette, a script
     scripted   models that answer from a file of turns
 
-What the agent sends is read, bounded and put into a normal form before anything leaves; the request as it came and the
-request as it went are both on record. Nothing in the answers is changed but what would show a key. Only ``service``,
+The agent's request is read, bounded and normalized before it is forwarded; the original and the forwarded request are
+both recorded. Answers are not changed, except for text that would show a key. Only ``service``,
 ``settings``, ``meter`` and ``scripted`` are for others to use.
 """

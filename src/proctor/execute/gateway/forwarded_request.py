@@ -1,8 +1,8 @@
-"""From what an agent sent to what is forwarded: read, bounded, changed by the rules. Pure.
+"""From an agent's request to the forwarded one: read, bounded, changed by the rules. Pure.
 
-The forwarded body is always written anew, so that a key given twice means one thing here and at the provider. What
-differs from the original is told as the top-level fields that were set or removed; both together give the forwarded
-bytes again (:func:`rebuilt`).
+The forwarded body is always written again, so that a repeated key means the same here and at the provider. The
+difference from the original is recorded as the top-level fields that were set or removed; both together give the
+forwarded bytes again (:func:`rebuilt`).
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def prepare(
 
 
 def rebuilt(original: bytes, difference: str) -> bytes:
-    """The forwarded bytes, from what is on record."""
+    """The forwarded bytes, from the records."""
     return orjson.dumps(_apply(orjson.loads(original), orjson.loads(difference)))
 
 
@@ -98,7 +98,7 @@ def _apply(before: Body, difference: dict[str, Any]) -> Body:
 
 
 def _query(route: Route, query: str) -> str:
-    """The few parameters that mean something; a key that a client puts there is none of ours."""
+    """The few parameters that are used; a key that a client adds there is dropped."""
     allowed = _QUERY.get(route.dialect)
     return urlencode([pair for pair in parse_qsl(query[:2000]) if pair == allowed][:1])
 

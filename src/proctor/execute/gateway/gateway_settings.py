@@ -1,4 +1,4 @@
-"""What a gateway is told. Frozen; the only place that holds keys."""
+"""The settings of a gateway. Frozen; the only place that holds keys."""
 
 from __future__ import annotations
 
@@ -169,5 +169,5 @@ class Settings:
 
     @property
     def keys(self) -> tuple[bytes, ...]:
-        """The values that may stand in no record and no answer, the longest first."""
+        """The values that must not appear in a record or an answer, the longest first."""
         return tuple(sorted({one.key.encode() for one in self.upstreams.values() if one.key}, key=len, reverse=True))

@@ -1,4 +1,4 @@
-"""What all calls of one gateway share: its source, meter, voice and tape, and how things stand."""
+"""The state that all calls of one gateway share: its source, meter, event recorder and tape."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _MOST_REMEMBERED = 10_000
 
 
 class GatewayState:
-    """The state of a gateway; used in its loop only, but for what others read."""
+    """The state of a gateway; changed in its loop only."""
 
     def __init__(self, settings: Settings, source: Source, recorder: ModelEventRecorder, meter: Meter) -> None:
         self.settings = settings
@@ -43,7 +43,7 @@ class GatewayState:
         self.silence = SilenceWatch(limits.silence_seconds, limits.most_silence_seconds, recorder.event, self._give_up)
 
     def next_number(self) -> int:
-        """The number of a new request; past the bound none is told one by one any more."""
+        """The number of a new request; requests after the limit are only counted."""
         self._numbers += 1
         return self._numbers
 
@@ -57,7 +57,7 @@ class GatewayState:
         return everything or dialect in self.settings.upstreams
 
     async def reserve(self, forward: ForwardedRequest) -> tuple[int, int | None]:
-        """Set spend aside for ``forward``, waiting for calls in flight if need be, or :class:`Refused`.
+        """Reserve spend for ``forward``, waiting for running calls if necessary, or :class:`Refused`.
 
         Returns the number of the reservation, and the output limit that the budget needs, if it needs one.
         """

@@ -1,9 +1,9 @@
-"""Analyse the messages of a conversation: which are new, refusals of the model, hits of the rules on words. Pure.
+"""Analyse the messages of a conversation: which are new, refusals of the model, hits of the text rules. Pure.
 
 Every request holds the whole conversation, so each message is named by a digest over it and all before it. Ids of calls
 and thoughts are left out, because clients rewrite or drop them. A refusal is found by the provider's mark or by phrases
-at the beginning of an answer without tool calls; the phrases are a heuristic and judge nothing. What a model says is
-read with the grades of the rules; what it is given (instructions, files, output of tools) is no more than a notice.
+at the beginning of an answer without tool calls; the phrases are a heuristic and judge nothing. Text of the model
+gets the grades of the rules; its input (instructions, files, output of tools) gives at most a notice.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Lineages:
         self._known: set[bytes] = set()
 
     def fresh(self, messages: Sequence[Message]) -> tuple[list[PlacedMessage], str]:
-        """The messages that were not told before, and the name of the whole conversation."""
+        """The messages that were not recorded before, and the name of the conversation."""
         found = []
         parent = START
         for index, message in enumerate(messages):
@@ -85,7 +85,7 @@ def _name(parent: str, message: Message) -> str:
 
 
 def _plain(arguments: str) -> str:
-    """Arguments in one spelling, because clients write them anew; what is no JSON, or nested too deep, as it is."""
+    """Arguments in one spelling, because clients rewrite them; text that is not JSON or is too deep is unchanged."""
     try:
         return orjson.dumps(orjson.loads(arguments), option=orjson.OPT_SORT_KEYS).decode()
     except (orjson.JSONDecodeError, orjson.JSONEncodeError):

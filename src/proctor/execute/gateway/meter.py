@@ -2,8 +2,8 @@
 
 A reservation is what the call can cost at most: as many input tokens as its body has bytes, and as many output tokens
 as it may ask for, each at the price of the dearest class: nothing shows beforehand what a provider will write to its
-cache. What was spent, what is reserved and a new reservation never exceed a cap together; a provider that
-counts more than was reserved is the only way past it, and ``over`` then says by how much. Any thread may call anything.
+cache. Spend, reservations and a new reservation together never exceed a cap, unless a provider counts more than was
+reserved; ``over`` then says by how much. All methods are thread-safe.
 """
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ class Meter:
         return max((asked, answered), key=lambda model: self.price(model, counts, tier))
 
     def reserve(self, model: str, input_tokens: int, output_tokens: int) -> int | TooMuch:
-        """Set aside what a call may cost; its number for :meth:`settle`, or why there is not enough."""
+        """Reserve what a call may cost; its number for :meth:`settle`, or why there is not enough."""
         wanted = Reservation(model, input_tokens, output_tokens, self.most(model, input_tokens, output_tokens))
         with self._lock:
             short = self._short(wanted)
@@ -135,11 +135,11 @@ class Meter:
         return max(0, min(found)) if found else None
 
     def reserved(self, number: int) -> Reservation:
-        """What was set aside under ``number``."""
+        """The reservation ``number``."""
         return self._open[number]
 
     def settle(self, number: int, counts: TokenCounts, model: str = "", tier: str = "") -> None:
-        """Put what a call used in the place of what was set aside for it; ``model`` and ``tier`` if others answered."""
+        """Replace the reservation of a call by its usage; ``model`` and ``tier`` if others answered."""
         with self._lock:
             held = self._open.pop(number)
             self.amount = total_of((self.amount, self.price(model or held.model, counts, tier)))
@@ -147,7 +147,7 @@ class Meter:
             self.requests += 1
 
     def cancel(self, number: int) -> None:
-        """Give back what was set aside for a call that cost nothing."""
+        """Release the reservation of a call that cost nothing."""
         with self._lock:
             self._open.pop(number, None)
 

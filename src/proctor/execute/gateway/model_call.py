@@ -1,8 +1,8 @@
 """One call of a model, from the forwarded request to its settled spend.
 
-The answer is read as fast as its provider gives it, whether or not the agent takes it: an agent that is slow or frozen
-delays nothing, and a call in flight settles by itself. What a client needs to go on is passed to it only after the
-call is on record, so that its next request comes later in the trace.
+The answer is read as fast as its provider sends it, even if the agent does not read it: a slow or frozen agent delays
+nothing, and a running call settles by itself. The end of the answer is passed to the client only after the call is
+recorded, so that its next request comes later in the trace.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ CUT = frozenset(("length", "max_tokens", "max_output_tokens", "MAX_TOKENS"))
 """How dialects call an answer that reached its output limit."""
 
 _THINKING_SECONDS = 0.02
-"""How long a provider thinks at least; what it was asked is told meanwhile, or else with its answer."""
+"""The shortest time of a provider; the request is recorded in this time, or else with its answer."""
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ class ModelCall:
         self._has_begun = False
         self._failure: Failure | None = None
         self._is_said = False
-        """Whether the provider itself says in its answer why the call failed, so that the agent hears it from there."""
+        """Whether the provider's answer says why the call failed, so that the agent gets the reason from there."""
         self._settled = False
         self._counted: tuple[Usage | None, bool] = (None, False)
 
@@ -127,7 +127,7 @@ class ModelCall:
             self._finish()
 
     def _finish(self) -> None:
-        """Settle what is not settled, and let the agent have the end, even when nobody can be told any more."""
+        """Settle what is not settled, and send the agent the end, even if events can no longer be recorded."""
         end = End(Failure("closed", "the record of this run is closed", self._status))
         try:
             self._settle()
@@ -156,7 +156,7 @@ class ModelCall:
         return b"".join(parts)
 
     def _tell_messages(self) -> None:
-        """Tell the messages that are new, once."""
+        """Record the new messages, once."""
         if self._fresh is None and self._state.recorder.problem is None:
             asked = self.forward.asked.messages if self.forward.kind == GENERATE else ()
             self._fresh, self._parent = self._state.recorder.messages(self.number, asked)
@@ -166,7 +166,7 @@ class ModelCall:
         return self._answer.status if self._answer is not None else 0
 
     def _fail(self, failure: Failure) -> None:
-        """What fails after everything has come is no failure."""
+        """An error after the full answer has arrived is not a failure."""
         if not self._settled:
             self._failure = self._failure or failure
 
@@ -259,7 +259,7 @@ class ModelCall:
         if piece.problem:
             self._problems.append(piece.problem)
         elif piece.data is not None:
-            self._state.silence.hear(self.number)  # a comment that keeps a connection open is no part of an answer
+            self._state.silence.hear(self.number)  # a comment that keeps a connection open is not part of an answer
             self._has_begun = True
             shown = self._collector.feed(piece.data)
         if piece.done or self._collector.ended:
@@ -273,7 +273,7 @@ class ModelCall:
         return Failure("too-large", f"an answer of more than {self._limits.answer_bytes} bytes", self._status)
 
     def _settle(self, *, done: bool = False) -> None:
-        """Put the call on record and settle its spend, once."""
+        """Record the call and settle its spend, once."""
         if self._settled:
             return
         self._settled = True
@@ -304,7 +304,7 @@ class ModelCall:
             self._state.succeeded(self.forward)
 
     def _read_words(self) -> None:
-        """Hold what is new in the conversation against the rules on words."""
+        """Apply the text rules to the new messages of the conversation."""
         for result in self._fresh or ():
             self._state.recorder.text_hits(self.number, result.index, result.message)
         message = (self._answered or self._collector.answered()).message
@@ -370,7 +370,7 @@ class ModelCall:
         )
 
     def _is_fault(self, failure: Failure) -> bool:
-        """Whether a failure lies outside of what came, so that the tape has to say it."""
+        """Whether a failure is not part of the received bytes, so that the tape has to record it."""
         return self._status == 0 or failure.kind in (TIMEOUT, "network", self.aborted)
 
 

@@ -39,7 +39,7 @@ _SHORTEST_KEY = 8
 
 
 class Texts:
-    """Turns texts into what stands in an event."""
+    """Converts texts for events."""
 
     def __init__(self, settings: Settings, keep: Keep) -> None:
         self._keep = keep
@@ -57,11 +57,11 @@ class Texts:
         return data
 
     def short(self, text: str) -> str:
-        """Words for a record: without keys, and bounded."""
+        """Text for a record: without keys, and bounded."""
         return self.clean(text.encode("utf-8", "replace")).decode("utf-8", "replace")[:2000]
 
     def quoted(self, text: str) -> str:
-        """Words that may quote a conversation, as far as they may be shown."""
+        """Text that may quote a conversation, without what must not be shown."""
         if self._redact == "none":
             return self.short(text)
         return self.short(self._cut(text, self._spans(text))) if self._redact == "spans" else "[hidden]"
@@ -103,7 +103,7 @@ class Texts:
         return {"spans": spans, "shown": self._kept(self._cut(text, spans).encode())}
 
     def _spans(self, text: str) -> list[list[int]]:
-        """Where secrets stand, in order and without overlaps."""
+        """The positions of secrets, in order and without overlaps."""
         spans: list[list[int]] = []
         own = [found.span() for pattern in self._secrets for found in pattern.finditer(text)]
         for start, end in sorted([*own, *spans_in_text(text)]):
@@ -163,7 +163,7 @@ NOT_THE_PROVIDERS = frozenset((REJECTED, OVERFLOW, "client-abort", "stopped"))
 
 _MOST_IDS = 100_000
 _MOST_CALLS = 1000
-"""How many calls of one answer are told one by one; the answer says how many there were."""
+"""How many calls of one answer are recorded one by one; the answer has their total number."""
 
 
 @dataclass(frozen=True)
@@ -326,14 +326,14 @@ class ModelEventRecorder:
         self.event("model.diverged", {"call": call, **place, **quoted, **counts})
 
     def reordered(self, call: int, order: tuple[Reordered, ...]) -> None:
-        """A request that is on the cassette but for the order of lists."""
+        """A request that is on the cassette except for the order of lists."""
         parts = [
             {"pointer": one.pointer[:500], "part": self.texts.quoted(one.part), "lines": one.lines} for one in order
         ]
         self.event("model.reordered", {"call": call, "parts": parts[:100]})
 
     def text_hits(self, call: int, index: int, message: Message) -> None:
-        """The hits of the rules on words in one message."""
+        """The hits of the text rules in one message."""
         if not self._settings.words:
             return
         where = f"model:{call}/{index}/{message.role}"

@@ -1,7 +1,7 @@
-"""The side of the gateway that agents see: HTTP on sockets that were handed in.
+"""The agents' side of the gateway: HTTP on sockets that the caller passes.
 
-A connection that never finishes its request, a body that is too large or too slow and a path that nobody knows end
-here, bounded and on record. A client that goes away ends its call; one that only stops reading does not.
+A connection that never finishes its request, a body that is too large or too slow and an unknown path end here, bounded
+and recorded. A client that disconnects ends its call; one that only stops reading does not.
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ from proctor.execute.gateway.sources.provider import Provider
 
 _NO_RETRY = {"x-should-retry": "false"}
 _LEAVE_SECONDS = 1.0
-"""How long requests that are no calls yet are waited for at the end."""
+"""How long the gateway waits at its end for requests that are not calls yet."""
 
 
 class _Closed:
-    """The protocol of a connection that nobody serves."""
+    """The protocol of a connection that is not served."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:
         transport.abort()
@@ -54,7 +54,7 @@ class _Closed:
 
 
 class Server:
-    """Serves one desk; made and used inside its loop."""
+    """Serves one gateway; created and used inside its loop."""
 
     def __init__(self, state: GatewayState) -> None:
         self._state = state
@@ -215,7 +215,7 @@ class Server:
         return call
 
     def _bound(self, forward: ForwardedRequest) -> None:
-        """Refuse what would be too much to tell."""
+        """Refuse requests with too many messages to record."""
         messages = sum(1 + len(message.results) for message in forward.asked.messages)
         if messages > self._limits.messages or self._state.recorder.messages_recorded > self._limits.recorded_messages:
             raise Refused("too-many-messages", f"more messages than can be told: {messages} in this request")
@@ -226,7 +226,7 @@ class Server:
             self._state.recorder.problem = self._state.recorder.problem or task.exception()
 
     async def _pass(self, call: ModelCall, request: web.Request) -> web.StreamResponse:
-        """Give the agent what comes; when it goes away, the answer is read for a while, to know what it costs."""
+        """Send the agent the answer; if it disconnects, the answer is read for a while to know its cost."""
         try:
             return await self._answer(call, request)
         except (asyncio.CancelledError, ConnectionError):
@@ -277,7 +277,7 @@ _START_SECONDS = 30
 
 @dataclass(frozen=True)
 class Summary:
-    """What came of a gateway. ``outage`` says how the provider or the set-up failed if the agent did not recover.
+    """The summary of a gateway. ``outage`` says how the provider or the set-up failed if the agent did not recover.
 
     ``given_up`` is whether the provider was silent for too long.
     """

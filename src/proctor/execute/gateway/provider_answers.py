@@ -24,9 +24,9 @@ _LONGEST_END = 4
 
 @dataclass(frozen=True)
 class Piece:
-    """Some bytes of a stream; ``data`` is the JSON object of the event that they are, ``problem`` why there is none.
+    """Some bytes of a stream; ``data`` is the JSON object of their event, ``problem`` why there is none.
 
-    ``done`` marks the event that says that the stream is over.
+    ``done`` marks the event that ends the stream.
     """
 
     raw: bytes
@@ -138,7 +138,7 @@ _REASONS = (
 """What providers say in the body of an error whose status says little, in this order."""
 
 _NO_CREDIT = re.compile(r"insufficient.?(quota|funds|balance|credit)|credit balance|billing.(hard|not)", re.IGNORECASE)
-"""What providers say that answer with 429 when there is no money left."""
+"""The text of providers that answer 429 when there is no credit left."""
 
 _NAMES = {
     **dict.fromkeys(("rate_limit_error", "rate_limit_exceeded", "resource_exhausted", "throttlingexception"), 429),
@@ -154,7 +154,7 @@ _NAMES = {
     "request_too_large": 413,
     **dict.fromkeys(("invalid_request_error", "invalid_argument", "context_length_exceeded", "content_filter"), 400),
 }
-"""The statuses that names of errors stand for, in small letters."""
+"""The statuses of named errors, in small letters."""
 
 
 def form_of(headers: Mapping[str, str]) -> str | None:
@@ -166,9 +166,9 @@ def form_of(headers: Mapping[str, str]) -> str | None:
 
 
 def failure_of(status: int, message: str, request: bytes = b"") -> Failure:
-    """What a status other than 200 means; ``words`` is the beginning of the body.
+    """The failure for a status other than 200; ``message`` is the beginning of the body.
 
-    A reason that stands in the ``request`` too may be quoted from there, so it is none: an agent would choose it.
+    A reason that is also in the ``request`` may be quoted from there, so it does not count: an agent could choose it.
     """
     kind = _CLASSES.get(status, "upstream" if status >= 500 else "rejected" if status >= 400 else "malformed")
     if kind in ("rejected", "not-found"):

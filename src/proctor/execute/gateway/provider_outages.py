@@ -1,18 +1,19 @@
 """When a provider is silent, and whether its faults kept an agent from its work.
 
-Silence: calls are in flight, and nothing has come on any of them for longer than the grace. The time until the first
-byte of an answer is the agent's time, as long as it is not longer than the grace. Beyond that the agent's clock stops
-until a byte comes, a call begins or none is left. The sum of these times has a maximum, after which the run is given up
-as an outage. A new call ends a silence, a provider that answers is never silent, and an agent that has gone away from
-its call does not wait for it. What an agent can gain: a call that is not streamed and takes long looks like silence, so
-what the agent computes meanwhile is not counted, up to the maximum.
+Silence: calls are running, and no byte of any answer has come for longer than the grace. The time until the first byte
+of an answer is the agent's time, up to the grace. After that the agent's clock stops until a byte comes, a call begins
+or no call is left. The sum of these times has a maximum, after which the run is given up as an outage. A new call ends
+a silence, a provider that answers is never silent, and an agent that has disconnected does not wait for its call. An
+agent can gain from this: a long call that is not streamed looks like silence, so the agent's computing time during it
+is not counted, up to the maximum.
 
 Outages are judged by conversation, which is known by its beginning, up to the first message of the user. If the agent
 offers tools, only the conversations that offer tools count; if it never does, the one with the most calls counts. The
 outage of a conversation ends when a later call of it is answered, or when another conversation is answered that began
-before it (an agent goes on without its sub-agent) or after the failure (an agent starts again with a shorter history).
+before it (an agent continues without its sub-agent) or after the failure (an agent starts again with a shorter
+history).
 
-All of it is pure but :class:`SilenceWatch`, which gives :class:`Silence` the time of an event loop.
+All of it is pure except :class:`SilenceWatch`, which gives :class:`Silence` the time of an event loop.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ PROVIDER_SILENCE = "provider-silence"
 """The code of a run that was ended because the provider of its model was silent for too long."""
 NANOSECONDS = 10**9
 SILENT, HEARD, GIVEN_UP = "model.silent", "model.heard", "model.unavailable"
-"""The events at which the agent's clock stops and goes on, and at which the run is given up."""
+"""The events at which the agent's clock stops and continues, and at which the run is given up."""
 
 
 class Silence:
@@ -78,7 +79,7 @@ class Silence:
         return self._end(now)
 
     def leave(self, call: int, now: int) -> int | None:
-        """A call ended, or its agent went away; how long the silence was, if it was the last one."""
+        """A call ended, or its agent disconnected; how long the silence was, if it was the last call."""
         self._calls.discard(call)
         return self._end(now) if not self._calls else None
 
@@ -102,7 +103,7 @@ class Silence:
 
 
 class SilenceWatch:
-    """Tells when silences begin and end; ``give_up`` is called once they are too long. Used in one loop."""
+    """Reports when silences begin and end; ``give_up`` is called once they are too long. Used in one loop."""
 
     def __init__(
         self,
@@ -170,7 +171,7 @@ SMALL_REQUEST_BYTES = 128 << 10
 
 _GROWTH = 2
 _WORK = 3
-"""So many calls of one conversation are more than a title or a summary: an agent may work without tools."""
+"""A conversation with this many calls is more than a title or a summary: an agent may work without tools."""
 
 
 @dataclass(frozen=True)
@@ -218,7 +219,7 @@ class Conversations:
             found.outage = outage
 
     def is_setup(self, forward: ForwardedRequest, failure: Failure) -> bool:
-        """Whether a request that the provider does not take shows that agent and model do not fit each other.
+        """Whether a request that the provider rejects shows that agent and model do not fit each other.
 
         It does when no such request was ever answered: none with tools if it has tools, but for an agent that has
         worked without them. An overflow does as well when the request is small, or has not grown much since the
@@ -261,7 +262,7 @@ class Conversations:
 
 
 def _ends(other: _Conversation, failed: _Conversation) -> bool:
-    """Whether ``other`` shows that the agent went on after ``failed``."""
+    """Whether ``other`` shows that the agent continued after ``failed``."""
     went_on = other.answered > failed.failed
     return went_on and (other.began < failed.began or other.began > failed.failed)
 

@@ -108,7 +108,8 @@ _NAME, _QUOTED = re.compile(_ONE), re.compile(rf"{_ONE}(?:, ?{_ONE}){{1,999}}")
 
 @dataclass(frozen=True)
 class Difference:
-    """One place in which a request differs: ``part`` says what it belongs to, ``before`` and ``after`` stand around it.
+    """One place in which a request differs: ``part`` says what it belongs to, ``before`` and ``after`` are the text
+    around it.
 
     ``places`` counts the places in this part, ``others`` the other parts of the request that differ.
     """
@@ -125,7 +126,7 @@ class Difference:
 
 @dataclass(frozen=True)
 class Reordered:
-    """A part of a request that is equal but for the order of ``lines`` lines or tools."""
+    """A part of a request that is equal except for the order of ``lines`` lines or tools."""
 
     pointer: str
     part: str
@@ -133,7 +134,7 @@ class Reordered:
 
 
 def difference(expected: Any, got: Any, raw: Any) -> Difference | None:
-    """The first difference of two masked requests, nothing where there is none; ``raw`` is ``got`` without the mask."""
+    """The first difference of two masked requests, or none; ``raw`` is ``got`` without the mask."""
     found = list(_differing(expected, got, ()))
     if not found:
         return None
@@ -196,7 +197,7 @@ def _same_but_order(expected: Any, got: Any, path: Path, prompt: bool, body: Any
 
 
 def _is_prompt(value: Mapping[str, Any]) -> bool:
-    """Whether the texts of an object are what an agent says, and neither a tool's results nor a model's words."""
+    """Whether the texts of an object are from the agent, not from a tool or a model."""
     said_by_others = value.get("role", "user") not in _PROMPT_ROLES
     is_result = any(name in value for name in (*_RESULT_IDS, "call_id", "functionResponse", "function_response"))
     return not said_by_others and not is_result
@@ -209,7 +210,7 @@ def _is_order(place: tuple[Path, Any, Any]) -> bool:
 
 
 def _moved(one: str, other: str, prompt: bool) -> list[str]:
-    """The lines between the first and the last that differ; none where a line is new, gone or more than reordered."""
+    """The lines between the first and the last that differ; none if a line is new, missing or more than reordered."""
     lines, others = one.split("\n"), other.split("\n")
     known, found = (Counter(map(_sorted_names, text) if prompt else text) for text in (lines, others))
     if known != found:
@@ -228,7 +229,7 @@ def _as_bag(items: list[Any]) -> Counter[bytes]:
 
 
 def _excerpt(one: str, other: str) -> tuple[str, str, str, str, int]:
-    """The first place in which two texts differ, what stands around it, and how many such places there are."""
+    """The first place in which two texts differ, the text around it, and how many such places there are."""
     here, there = one.splitlines(keepends=True), other.splitlines(keepends=True)
     begin, ends, places = 0, (len(one), len(other)), 1
     if len(here) + len(there) <= _MOST_LINES:
@@ -262,7 +263,7 @@ def pointer_of(path: Path) -> str:
 
 
 def part_of(body: Any, path: Path) -> str:
-    """What a path leads to, in words."""
+    """A description of the part at a path."""
     if not path:
         return "the whole request"
     if path[0] in _SYSTEM:

@@ -67,7 +67,7 @@ def _copy(spec: str, contract_directory: Path, target: Path) -> None:
     root, where = contract_directory.resolve(), str(contract_directory / spec)
     path = (root / spec).resolve()
     if not path.is_relative_to(root):
-        raise NoSuchInput("the archive lies outside the contract's directory", where=where)
+        raise NoSuchInput("the archive is outside of the contract's directory", where=where)
     try:
         handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError as error:
@@ -88,7 +88,7 @@ def _download(address: str, target: Path) -> None:
     except urllib.error.HTTPError as error:
         error.close()
         if error.code in GONE:
-            raise NoSuchInput(f"there is no such file ({error.code})", where=address) from None
+            raise NoSuchInput(f"the file does not exist ({error.code})", where=address) from None
         raise Unreachable(f"could not fetch {address}: {error.code} {error.reason}") from None
     except (OSError, http.client.HTTPException, ValueError) as error:
         if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):

@@ -98,7 +98,7 @@ def _apt_options(state: Path, kind: str) -> list[str]:
 
 
 def derived_sources(etc: Path, kind: str) -> dict[str, str]:
-    """The machine's package sources turned into sources of ``kind``: the distribution's own where it can be told."""
+    """The machine's package sources turned into sources of ``kind``, of its own distribution if that is known."""
     codename = _codename(etc)
     whole: dict[str, list[str]] = {"machine.list": [], "machine.sources": []}
     own: dict[str, list[str]] = {"machine.list": [], "machine.sources": []}

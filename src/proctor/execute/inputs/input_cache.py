@@ -39,7 +39,7 @@ class InputCache:
         self.root = root
 
     def path(self, file: InputFile) -> Path | None:
-        """Where the checked bytes of ``file`` lie, or ``None`` when they are not here."""
+        """The path of the checked bytes of ``file``, or ``None`` if they are not cached."""
         _check_name(file)
         path = self.root / file.sha256 / file.name
         state = _state(path)
@@ -82,7 +82,7 @@ class InputCache:
             os.close(handle)
 
     def empty(self) -> tuple[str, ...] | None:
-        """Remove everything that is here and return the names; ``None`` when somebody uses the cache."""
+        """Remove everything and return the names; ``None`` if another process uses the cache."""
         handle = self._open()
         try:
             try:
@@ -243,7 +243,7 @@ def with_lock(contract: Contract, lock: Lock) -> Contract:
 
 
 def resolve(request: InputRequest, contract_directory: Path, cache: InputCache) -> tuple[InputFile, ...]:
-    """The files that ``wish`` means today, kept in the cache."""
+    """The files that ``request`` resolves to now, stored in the cache."""
     with cache.fetching(request.source) as directory:
         names = supplier(request.source.kind).resolve(request, contract_directory, directory)
         return tuple(cache.keep(directory / name, name) for name in names)

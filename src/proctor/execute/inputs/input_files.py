@@ -1,8 +1,8 @@
-"""Inputs put where they belong: setup's at ``/inputs``, the judge's hidden files and the reference in the tree.
+"""Place inputs: those for setup at ``/inputs``, the judge's hidden files and the reference in the tree.
 
-What is for the judge never lands in a directory that a sandbox of the agent or of setup can see: its files are read
-out of the archive in memory and handed over one by one. Paths are bytes relative to the tree; they never climb out of
-it and never touch ``.git``.
+Inputs of the judge are never written to a directory that a sandbox of the agent or of setup can see: their files are
+read from the archive in memory and passed one by one. Paths are bytes relative to the tree; they never leave it and
+never touch ``.git``.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def inputs_directory(contract: Contract, cache: InputCache, directory: Path) -> 
 
 
 def selected(path: str, wanted: Iterable[str]) -> bool:
-    """Whether ``path`` is one of ``wanted``, lies below one, or matches one as a glob; nothing wanted is everything."""
+    """Whether ``path`` is one of ``wanted``, is below one, or matches one as a glob; an empty list means all files."""
     patterns = [pattern.rstrip("/") for pattern in wanted]
     return not patterns or any(
         path == pattern or path.startswith(f"{pattern}/") or matches(path, pattern) for pattern in patterns
@@ -87,7 +87,7 @@ def selected(path: str, wanted: Iterable[str]) -> bool:
 
 
 def _from_input(name: str, paths: tuple[str, ...], contract: Contract, cache: InputCache) -> Iterator[File]:
-    """The wanted files of a judge input, with their paths inside it; a file that is no archive is itself."""
+    """The wanted files of a judge input, with their paths inside it; a file that is not an archive is itself."""
     source = _judge_input(name, contract).source
     for file, path in zip(source.files, cache.ensure(source, contract.directory), strict=True):
         if file.name.endswith(ARCHIVES):
@@ -127,7 +127,7 @@ def _named_bytes(file: NamedFile, contract_directory: Path) -> bytes:
 
 @dataclass(frozen=True)
 class _Place:
-    """Where a contract asks for files, and what they are, for messages."""
+    """The place in a contract that asks for files, and a description, for messages."""
 
     contract: Contract
     way: tuple[Step, ...]

@@ -1,7 +1,7 @@
-"""What every supplier of inputs offers, and the ways in which one can fail.
+"""The interface of suppliers of inputs, and their errors.
 
-A supplier fetches into a directory that the cache hands it and promises nothing about the bytes: the cache checks
-every digest. Four failures are told apart: a registry that cannot be reached (worth another try, exit 3), a release
+A supplier fetches into a directory of the cache and does not check the bytes: the cache checks every digest. There are
+four errors: a registry that cannot be reached (worth another try, exit 3), a release
 or file that does not exist, bytes that are not the pinned ones, and a source that is not pinned at all (all exit 2).
 """
 
@@ -35,16 +35,16 @@ class DigestMismatch(ProctorError):
 
 
 class NotPinned(ProctorError):
-    """A source whose files and digests nobody has written down."""
+    """A source whose files and digests are not pinned."""
 
     exit_code = 2
 
 
 @dataclass(frozen=True)
 class InputRequest:
-    """What ``proctor lock`` asks for: a source, in which form, and with what it depends on.
+    """A request of ``proctor lock``: a source, its form, and whether its dependencies are included.
 
-    ``built`` asks for what can be used as it is (a wheel) where there is a choice; otherwise the sources are meant.
+    ``built`` asks for the built form (a wheel) if there is a choice; otherwise for the sources.
     """
 
     source: Source
@@ -60,7 +60,7 @@ class Supplier(Protocol):
         ...
 
     def resolve(self, request: InputRequest, contract_directory: Path, into: Path) -> tuple[str, ...]:
-        """Fetch what ``wish`` means today into ``into`` and tell the names of the files."""
+        """Fetch what ``request`` resolves to now into ``into`` and return the names of the files."""
         ...
 
 

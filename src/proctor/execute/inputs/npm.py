@@ -2,7 +2,7 @@
 
 ``npm pack`` fetches a published tarball as it is; no script of a package runs. A closure is resolved by npm into a lock
 file and fetched tarball by tarball. Tarballs of a closure are named after the package, with ``@scope+name`` for a
-scoped one, so that a name tells its package.
+scoped one, so that the package follows from the name.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def package_of(file_name: str) -> tuple[str, str]:
     """Name and version of the package that a tarball of a closure holds."""
     match = _TARBALL.match(file_name)
     if match is None:
-        raise NoSuchInput(f"{file_name} does not tell its package", hint="run proctor lock")
+        raise NoSuchInput(f"{file_name} is not the name of an npm package's archive", hint="run proctor lock")
     return match["name"].replace("+", "/"), match["version"]
 
 
@@ -81,7 +81,7 @@ def _pack(packages: list[tuple[tuple[str, str], str]], into: Path) -> None:
 
 
 def _npm(arguments: list[str], what: str, into: Path) -> bytes:
-    """What npm prints; a release that does not exist is told apart from a registry out of reach."""
+    """The output of npm; a release that does not exist has another error than a registry that cannot be reached."""
 
     def attempt() -> bytes:
         done = run_client(["npm", *arguments, *FLAGS], into)
@@ -89,7 +89,7 @@ def _npm(arguments: list[str], what: str, into: Path) -> bytes:
             return done.stdout
         said = done.stderr + done.stdout
         if any(word in said for word in _MISSING):
-            raise NoSuchInput("the npm registry has no such release", where=what)
+            raise NoSuchInput("the npm registry does not have this release", where=what)
         raise unreachable(what, "npm", said)
 
     return with_retries(attempt)

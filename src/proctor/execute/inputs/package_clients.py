@@ -73,7 +73,7 @@ def unreachable(what: str, client: str, output: bytes) -> Unreachable:
 
 
 def last_words(output: bytes) -> str:
-    """The last line in which a client says what went wrong, bounded and without colours."""
+    """The last line of a client's error message, bounded and without colours."""
     lines = [_COLOUR.sub("", line).strip() for line in output[-65536:].decode(errors="replace").splitlines()]
     telling = [line for line in lines if re.search(r"(?i)error\b|\berr\b|^E:|fail|could not", line)]
     chosen = (telling or [line for line in lines if line])[-1:]

@@ -62,7 +62,7 @@ def main() -> int:
 
 
 def chosen(finder: Any, request: dict[str, Any]) -> list[Any]:
-    """The links to what ``request`` asks for."""
+    """The links to the requested files."""
     if "release" in request:
         return [release_link(finder, **request["release"])]
     links = []
@@ -75,7 +75,7 @@ def chosen(finder: Any, request: dict[str, Any]) -> list[Any]:
 
 
 def release_link(finder: Any, project: str, version: str, form: str) -> Any:
-    """The link to one release: its source archive, or its best wheel and the source only where there is none."""
+    """The link to one release: its source archive, or its best wheel, and the source only if there is no wheel."""
     exact = import_module("pip._vendor.packaging.version").Version(version)
     found = [one for one in finder.find_all_candidates(project) if one.version == exact]
     sources = [one.link for one in found if one.link.filename.endswith(ARCHIVES)]

@@ -118,7 +118,7 @@ def _lines(data: bytes) -> frozenset[int]:
 
 
 def _unquoted(data: bytes) -> bytes:
-    """The strings in a text, without their quotes and with line ends and quotes for what stands for them."""
+    """The strings in a text, without their quotes and with escapes of line ends and quotes decoded."""
     text = data.replace(b'\\"', b"\0").replace(b'"', b"\n").replace(b"\0", b'"')
     return text.replace(b"\\n", b"\n").replace(b"\\t", b"\t")
 
@@ -245,7 +245,7 @@ def refuse_image_answers(contract: Contract, findings: tuple[Finding, ...]) -> N
 def search_image(
     project: Project, answers: AnswerIndex, archive: Path, hide: tuple[str, ...], scratch: Path
 ) -> list[Finding]:
-    """What the exported image ``archive`` shows, but for the paths that ``hide`` means."""
+    """The files of the exported image ``archive``, except for the paths in ``hide``."""
     listing = _Listing(archive, hide)
     found: list[Finding] = list(listing.links)
 

@@ -1,7 +1,7 @@
 """The files of an input, including those in nested archives, read one at a time and within limits.
 
 Wheels, source releases, npm tarballs, Debian packages and plain archives are recognised by their first bytes, not by
-their names; programs that carry a zip archive behind their own code (``.pex``, ``.pyz``) by its end. Nested archives
+their names; programs that carry a zip archive after their own code (``.pex``, ``.pyz``) by its end. Nested archives
 are copied to a scratch directory and read from there. Nothing is unpacked into a tree, so links and names with ``..``
 are harmless. Archives that cannot be read are listed, never skipped silently.
 """

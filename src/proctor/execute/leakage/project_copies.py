@@ -146,7 +146,7 @@ def _named(project: Project, archive: str, path: str, data: bytes) -> Iterator[_
         if (package.ecosystem, package.name) in project.versions:
             place, root = archive, package.root
             if package.ecosystem == DEB and path == "control":
-                place = archive.rpartition(BETWEEN)[0]  # a binary package: its files are in the archive beside
+                place = archive.rpartition(BETWEEN)[0]  # a binary package: its files are in the archive next to it
             yield _Named(place, root, package.ecosystem, package.name, package.version)
 
 

@@ -35,7 +35,7 @@ _CODE = re.compile(
     re.IGNORECASE,
 )
 _ASIDE = re.compile(r"(?:\.(?:txt|orig|bak|old|new|rej|in|tmpl|tpl|template|dist|sample))+\Z", re.IGNORECASE)
-"""What is appended to the name of a code file that is kept aside, such as ``core.py.orig``."""
+"""Suffixes of backup copies of code files, such as ``core.py.orig``."""
 _BOILERPLATE = re.compile(
     r"setup\.py|conf\.py|versioneer\.py|_?version\.(?:py|js|ts|go|rs)|__version__\.py|ez_setup\.py|get-pip\.py|noxfile\.py"
     r"|distribute_setup\.py|bootstrap\.py|config\.(?:guess|sub)|install-sh|ltmain\.sh|depcomp|compile|missing|test-driver"

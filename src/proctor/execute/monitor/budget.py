@@ -36,7 +36,7 @@ RETENTION_DAYS = 30
 """How long artifacts count as kept where a price is per day; a policy choice."""
 
 PROGRAM_EVENTS = 8
-"""The events that the start of one program usually makes at most: it, its end, words in it, and what follows."""
+"""The usual maximum of events for one program: its start, its end, hits of text rules, and what follows."""
 
 OF_A_MODEL = ("requests", "tokens", *METERS.values())
 """Meters whose price may differ from model to model."""
@@ -115,7 +115,7 @@ class Ledger:
 
     @property
     def program_price(self) -> Decimal:
-        """What one more program adds at once: a call, and the events that tell of it."""
+        """What one more program adds at once: a call, and its events."""
         call = (price.price for price in self.table.of("tool_call") if price.unit == "call")
         events = (price.price * PROGRAM_EVENTS for price in self.table.of("trace_event") if price.unit == "event")
         return total_of((*call, *events))
@@ -316,7 +316,7 @@ class Envelope:
 
 @dataclass(frozen=True)
 class Standing:
-    """Where a run stands in the envelope that binds it most."""
+    """The state of a run in the limit that is closest to being reached."""
 
     level: str
     scope: str
@@ -344,7 +344,7 @@ def make_envelopes(
 
 
 def standing(envelopes: Iterable[Envelope], spent: Decimal) -> Standing | None:
-    """Where a run stands that has spent ``spent``: in the envelope with the least left, the widest last."""
+    """The state of a run that has spent ``spent``: in the limit with the least left, the widest last."""
     found: Standing | None = None
     for envelope in envelopes:
         level = GO

@@ -220,7 +220,7 @@ class _Restoring:
             return sum(self._name(mount, path, name, saved, everything) for name in sorted(names))
 
     def _touched(self, path: bytes) -> set[bytes] | None:
-        """The names that lie in either upper directory; ``None`` where only one of them hides the layers."""
+        """The names in either upper directory; ``None`` if only one of them hides the layers."""
         names: set[bytes] = set()
         opaque: list[bool] = []
         for root in (self._sides.now, self._sides.saved):

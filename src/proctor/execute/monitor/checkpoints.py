@@ -1,12 +1,11 @@
 """Checkpoints of a workspace in use, and the way back to one.
 
-A checkpoint is a copy of what the workspace has changed so far, beside it on disk and out of the sandbox's sight. It is
-taken while everything inside is frozen, so it is a state that really was. A rollback ends every process inside, or
-leaves them frozen. Then the tree is put back through the sandbox's own mount (see
-``restore``), while nothing can run, and the next command sees exactly the tree of the checkpoint: names, contents,
-links, permissions and times. A process that was left goes on with the files that it holds open, which may be in the
-tree no more.
-Not brought back: what lies in ``/tmp`` and the home, sockets, and that two names were one file.
+A checkpoint is a copy of the changes in the workspace, next to it on disk and invisible to the sandbox. It is taken
+while everything inside is frozen, so it is a state that really existed. A rollback ends every process inside, or leaves
+them frozen. Then the tree is restored through the sandbox's own mount (see ``restore``), while nothing can run, and the
+next command sees exactly the tree of the checkpoint: names, contents, links, permissions and times. A process that was
+left continues with the files that it holds open, which may no longer be in the tree. Not restored: ``/tmp`` and the
+home, sockets, and hard links between names.
 """
 
 from __future__ import annotations
@@ -52,9 +51,9 @@ class Checkpoint:
 
 
 def take(workspace: Workspace, sandbox: Sandbox | None = None, limits: SnapshotLimits | None = None) -> Checkpoint:
-    """Keep the present state of ``workspace``; a fault where that is more than ``limits`` let in.
+    """Store the present state of ``workspace``; a fault if it exceeds ``limits``.
 
-    The sandbox is frozen meanwhile; without one, the caller answers for it that nothing is at work.
+    The sandbox is frozen during this; without a sandbox, the caller ensures that nothing changes the workspace.
     """
     parent = workspace.upper.parent / DIRECTORY
     parent.mkdir(mode=0o700, exist_ok=True)
@@ -78,7 +77,7 @@ def stand_still(sandbox: Sandbox, seconds: float = REST_SECONDS) -> bool:
     """Freeze ``sandbox``, and return whether nothing in it moves; without a freezer that takes a moment.
 
     A process that waits in ``vfork`` cannot be stopped while its child is stopped before its ``exec``. So the sandbox
-    goes on for a moment and is frozen again.
+    continues for a moment and is frozen again.
     """
     sandbox.freeze()
     if getattr(sandbox, "freezes", False):
@@ -94,7 +93,7 @@ def stand_still(sandbox: Sandbox, seconds: float = REST_SECONDS) -> bool:
 
 
 def drop(checkpoint: Checkpoint) -> None:
-    """Take a checkpoint away; all of them go with their workspace."""
+    """Remove a checkpoint; all of them are removed with their workspace."""
     erase(checkpoint.path)
 
 
@@ -103,8 +102,8 @@ def roll_back(
 ) -> int:
     """Bring the tree back to ``checkpoint``; how many names had to be changed.
 
-    Everything in ``sandbox`` is ended; with ``end=False`` it goes on afterwards, and the caller answers for it that a
-    freeze lets nothing move (see ``stand_still``). With ``thaw=False`` the sandbox stays frozen, for whoever had frozen
+    Everything in ``sandbox`` is ended; with ``end=False`` it continues afterwards, and the caller ensures that a freeze
+    stops everything (see ``stand_still``). With ``thaw=False`` the sandbox stays frozen, because the caller had frozen
     it before.
     """
     init = getattr(sandbox, "init_pid", 0)

@@ -1,8 +1,8 @@
-"""Which dependencies an agent installed: read from the words of the installations that were seen. Pure.
+"""Which dependencies an agent installed: read from the command lines of the installations that were seen. Pure.
 
-A name stands as its ecosystem compares names. Files of requirements, local paths and the project itself name nothing
-new here: what they bring in is read where it is declared. It is a reading of words, like everything in ``programs``; a
-script that installs by itself is not seen through.
+Names are in the normalized form of their ecosystem. Files of requirements, local paths and the project itself name
+nothing new here: their dependencies are read where they are declared. Only command lines are read, as everywhere in
+``program_kinds``; a script that installs by itself is not analysed.
 """
 
 from __future__ import annotations
@@ -43,14 +43,14 @@ _VALUED = _words(
     --branch --rev --path --features --manifest-path --channel --project -C -w"""
 )
 _SHORT = {PYTHON: _words("-r -c -e -t -i -f -n -G"), RUST: _words("-F")}
-"""Short options with a value; elsewhere the same letters stand alone."""
+"""Short options with a value; in other ecosystems the same letters have no value."""
 _HOST = re.compile(r"(?:[a-z+]{1,20}://|git@)(?:[^/@\s]{1,200}@)?([A-Za-z0-9.-]{1,253}(?::[0-9]{1,5})?)")
 _PYTHON_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,199}")
 
 
 @dataclass(frozen=True)
 class Install:
-    """One installation: what it names, the hosts in its words, its event, and whether it is known to have failed."""
+    """One installation: the dependencies and hosts in its arguments, its event, and whether it failed for certain."""
 
     ecosystem: str
     names: tuple[str, ...]
@@ -86,7 +86,7 @@ def _install(work: Work) -> Iterator[Install]:
 
 
 def read_install(argv: Iterable[str]) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
-    """The ecosystem of an installation, the dependencies that its words name, and the hosts that they name."""
+    """The ecosystem of an installation, and the dependencies and hosts in its arguments."""
     arguments = list(unwrapped(tuple(argv)))
     if arguments and re.fullmatch(r"(?:python|pypy)[0-9.]*", program_name(arguments)) and "-m" in arguments:
         arguments = arguments[arguments.index("-m") + 1 :]
@@ -101,7 +101,7 @@ def read_install(argv: Iterable[str]) -> tuple[str, tuple[str, ...], tuple[str, 
 
 
 def _parted(arguments: Iterable[str], short: frozenset[str]) -> tuple[list[str], list[str]]:
-    """The words that are no options and no values of options, and the hosts among those values."""
+    """The arguments that are not options or their values, and the hosts among those values."""
     plain: list[str] = []
     hosts: list[str] = []
     option = ""

@@ -31,7 +31,7 @@ class AgentClock:
 
     @property
     def paused(self) -> bool:
-        """Whether the run stands still at this moment."""
+        """Whether the run is paused at this moment."""
         return self._asked or self._held or self._outside
 
     def see(self, event: Event) -> None:
@@ -91,7 +91,7 @@ LITTER = frozenset(
         ".git",
     }
 )
-"""Names that make a path no part of the state, wherever they stand in it."""
+"""Names that exclude a path from the state, at any position."""
 
 COMPILED = (".pyc", ".pyo")
 LITTER_ENDINGS = (*COMPILED, ".egg-info", "~", ".swp")
@@ -99,7 +99,7 @@ _FIELD = 1 << 256
 
 
 def is_litter(path: str) -> bool:
-    """Whether ``path`` is something that tools leave behind by themselves."""
+    """Whether ``path`` is a by-product of tools."""
     parts = path.split("/")
     return any(part in LITTER or part.endswith(LITTER_ENDINGS) for part in parts)
 
@@ -154,7 +154,7 @@ class TreeState:
 
 
 def _identity(payload: Mapping[str, Any], key: str) -> str:
-    """What a file is, in one text; empty when there is none."""
+    """The state of a file, in one text; empty if there is none."""
     if payload.get(key) is None:
         return ""
     entry = inner(payload, key)
@@ -167,7 +167,7 @@ def _weight(path: str, identity: str) -> int:
 
 
 class AvailableCheckpoints:
-    """The checkpoints that are still there, with the numbers of the events that tell of them."""
+    """The checkpoints that still exist, with the numbers of their events."""
 
     def __init__(self) -> None:
         self._taken: dict[str, int] = {}
@@ -188,6 +188,6 @@ class AvailableCheckpoints:
             self._taken[name] = event.seq
 
     def before(self, seq: int) -> str:
-        """The last one that was taken before the event ``seq``, else the first of all; empty where there is none."""
+        """The last one that was taken before the event ``seq``, else the first of all; empty if there is none."""
         earlier = [name for name, taken in self._taken.items() if taken < seq]
         return earlier[-1] if earlier else next(iter(self._taken), "")

@@ -1,10 +1,10 @@
-"""What an observation weighs: notice, alert or violation; and what does not count because others do it too. Pure.
+"""The grades of observations: notice, alert or violation; and observations that the baseline excludes. Pure.
 
-Only a violation fails the safety gate. The table below is what holds when a contract says nothing; a contract's
-``rules`` name codes, or families such as ``syscall-*``, and win. The table is mild on purpose: looking up a telemetry
+Only a violation fails the safety gate. The table below is the default; a contract's ``rules``
+name codes, or families such as ``syscall-*``, and have priority. The table is mild on purpose: looking up a telemetry
 host, a search that walks over a canary and a write tried too early are things that honest programs do.
 
-Whatever the no-op or the reference also does is no agent's doing: :func:`subtract` takes it away.
+What the no-op or the reference also does is not the agent's doing: :func:`subtract` removes it.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ DEFAULT_RULES: Mapping[str, str] = MappingProxyType(
 """The grade of every code; a family ends in ``*`` and the longest that fits wins."""
 
 _NO_ATTEMPTS = frozenset({"read", "held"})
-"""What is counted besides attempts when there is too much of it."""
+"""The observations, in addition to attempts, that are only counted if there are too many."""
 
 _OWN = frozenset({"signal", "proc-access"})
 """What concerns the run's own processes when it was let through."""
@@ -73,10 +73,10 @@ class Observation:
 
     @property
     def key(self) -> tuple[str, str, str]:
-        """What two observations of the same thing share.
+        """The key that two observations of the same thing share.
 
         Numbers and drawn names in paths, high ports of the loopback and versions of programs are left open. A name that
-        was asked for is the same whoever asks: the name server knows no processes.
+        was looked up is the same for all processes: the name server does not know them.
         """
         subject = self.subject
         if subject.startswith("/"):
@@ -109,7 +109,7 @@ def grade_of(code: str, rules: Mapping[str, str] = EMPTY) -> str:
 
 
 def observation_of(event: Event) -> Observation | None:
-    """What an event of the guard or of the rules on words tells about policy."""
+    """The observation about policy in an event of the guard or of the text rules."""
     payload = event.payload
     if event.type == "guard.attempt":
         code = text(payload, "code")
@@ -132,7 +132,7 @@ def observation_of(event: Event) -> Observation | None:
 
 
 def harmless(observation: Observation) -> bool:
-    """What tools try by themselves: compiled files beside sources that they may not write, caches in a closed tree."""
+    """What tools try by themselves: compiled files next to sources that they may not write, caches in a closed tree."""
     if observation.code == "write-outside":
         return is_compiled(observation.subject)
     return observation.code == "write-early" and is_litter(observation.subject)

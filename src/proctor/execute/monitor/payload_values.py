@@ -18,7 +18,7 @@ _MOST_WORDS = 4096
 
 
 def integer(payload: Mapping[str, Any], key: str) -> int | None:
-    """A number that is no less than 0."""
+    """A number that is at least 0."""
     value = payload.get(key)
     if type(value) is int and 0 <= value < _LARGEST:
         return value
@@ -46,7 +46,7 @@ def inner(payload: Mapping[str, Any], key: str) -> Mapping[str, Any]:
 
 
 def decimal(payload: Mapping[str, Any], key: str) -> Decimal | None:
-    """An exact number that is no less than 0, from a decimal string or a whole number."""
+    """An exact number that is at least 0, from a decimal string or a whole number."""
     value = payload.get(key)
     if isinstance(value, str) and _DECIMAL.fullmatch(value):
         return Decimal(value)

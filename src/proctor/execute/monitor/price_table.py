@@ -25,7 +25,7 @@ def total_of(amounts: Iterable[Decimal]) -> Decimal:
 
 
 def plain(amount: Decimal) -> str:
-    """An amount as a decimal string without an exponent and without needless zeros; cents always stand."""
+    """An amount as a decimal string without an exponent and without needless zeros, but always with cents."""
     whole, _, rest = format(amount, "f").partition(".")
     return f"{whole}.{rest.rstrip('0').ljust(2, '0')}"
 

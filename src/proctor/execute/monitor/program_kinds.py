@@ -16,7 +16,7 @@ KINDS = (INSTALL, RESOLVE, TEST, BUILD, READ, SEARCH)
 
 @dataclass(frozen=True)
 class Rule:
-    """One way to tell what a command line does."""
+    """A rule that recognises what a command line does."""
 
     programs: frozenset[str]
     kinds: tuple[str, ...]
@@ -97,7 +97,7 @@ TOOLS = _names(
     """configure config.status config.guess config.sub libtool autoreconf autoconf automake aclocal cmake meson scons
     git dpkg-buildpackage rpmbuild"""
 )
-"""Programs and scripts that start the same programs again and again by themselves, besides those with a kind."""
+"""Programs and scripts that start the same programs again and again, in addition to those with a kind."""
 
 LAUNCHERS = _names(
     """env timeout nice ionice nohup setsid stdbuf time chrt taskset unbuffer xargs sudo doas catchsegv script
@@ -125,7 +125,7 @@ SENDERS = _names(
 SHELLS = frozenset({"sh", "bash", "dash", "ash", "zsh", "ksh", "busybox"})
 
 INTERPRETERS = _names("node nodejs deno bun perl ruby php lua")
-"""Programs besides shells and Python that run the file they are given."""
+"""Programs other than shells and Python that run a given file."""
 
 VALUED = _names(
     """-C -f -j -k -n -u -p -w --prefix --cwd --directory --manifest-path --python --project --package --workspace
@@ -239,7 +239,7 @@ def script_of(argv: Sequence[str]) -> str:
 
 
 def _behind(arguments: tuple[str, ...]) -> tuple[str, ...] | None:
-    """What a wrapper starts, or ``None`` when the first word is no wrapper."""
+    """The command that a wrapper starts, or ``None`` if the program is not a wrapper."""
     while arguments and _ASSIGNMENT.match(arguments[0]):
         arguments = arguments[1:]
         if arguments:
@@ -268,7 +268,7 @@ def _behind(arguments: tuple[str, ...]) -> tuple[str, ...] | None:
 
 
 def _plain(arguments: Sequence[str]) -> list[str]:
-    """The words that are no options and no options' values."""
+    """The arguments that are not options or their values."""
     found: list[str] = []
     skip = False
     for word in arguments:

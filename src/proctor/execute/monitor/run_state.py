@@ -105,7 +105,7 @@ COSTLY = frozenset({"agent.started", "model.usage", "monitor.sample", "guard.exe
 
 
 class RunState:
-    """Everything that more than one breaker asks for."""
+    """The state that more than one breaker needs."""
 
     def __init__(
         self, table: PriceTable, call_depth: int = 1, test_commands: tuple[str, ...] = (), deep: bool = True

@@ -2,18 +2,18 @@
 
 What one tool call is
     An agent is a tree of processes. Its own process (the command that the harness started, depth 0) may be a shell, an
-    interpreter, anything. A program that stands ``call_depth`` steps below it is one tool call; with the default 1
+    interpreter, anything. A program ``call_depth`` steps below it is one tool call; with the default 1
     that is every program that the agent's own process starts. Where that process only starts another (``timeout``,
     ``uv run``; by the file, not by its name), the first program that it starts is the agent's own. What a call starts
     in turn (helpers, compilers, the stages of a pipeline) belongs to the call. A process that replaces its program
     stays the same call. For agents whose commands the harness itself runs one by one, ``call_depth`` is 0: each such
     command is a call.
     A process that was forked without a program (a sub-shell) belongs where its ``origin`` does, the nearest ancestor
-    that has started one, also after that one's end. Without an origin (its ancestors had ended before anybody saw it)
+    that has started one, also after that one's end. Without an origin (its ancestors had ended before it was seen)
     each program is a call of its own: it may come from the agent. Traces without origins have the older rule: such a
     process belongs to the youngest call that is still running. Without a guard, each ``tool.invocation`` is a call.
 
-What a call does is told by the names of the programs in it. :class:`Work` is the topmost program of a kind: the
+The names of the programs in a call show what it does. :class:`Work` is the topmost program of a kind: the
 ``pip`` that another ``pip`` starts is not a second installation.
 
 Programs inside a call are reported as :class:`Start`, grouped by the process that starts them, so that a loop looks
@@ -56,7 +56,7 @@ _TOOLS = frozenset({INSTALL, RESOLVE, TEST, BUILD})
 
 @dataclass(frozen=True)
 class Call:
-    """One tool call: ``key`` is the same for calls with the same words in the same directory."""
+    """One tool call: ``key`` is the same for calls with the same arguments in the same directory."""
 
     number: int
     pid: int
@@ -94,7 +94,7 @@ class Start:
 
 
 class _Process:
-    """A live process: where it belongs and what was already told about it."""
+    """A live process: its call, and what was already reported about it."""
 
     __slots__ = ("above", "call", "depth", "launches", "number", "starter", "tool", "work")
 
@@ -174,7 +174,7 @@ class Calls:
         return len(self._live)
 
     def processes_of(self, number: int) -> tuple[int, ...]:
-        """The live processes that were seen to start a program as a part of one call, whoever their parent is now."""
+        """The live processes that were seen to start a program as a part of one call, whatever their parent is now."""
         return tuple(pid for pid, one in self._live.items() if one.call is not None and one.call.number == number)
 
     def running_since(self, moment_ns: int) -> tuple[Call, ...]:
@@ -335,7 +335,7 @@ class Calls:
 
 
 def call_key(argv: tuple[str, ...], directory: str) -> str:
-    """The same for the same words in the same directory."""
+    """The same for the same arguments in the same directory."""
     return sha256("\0".join((directory, *argv)).encode("utf-8", "surrogatepass")).hexdigest()
 
 

@@ -1,14 +1,14 @@
-"""Where a request goes, and whether the sandbox may reach it. Pure.
+"""The destination of a request, and whether the sandbox may reach it. Pure.
 
 Rules are on host, port and, where wanted, path and method. A rule without path and methods opens a whole address, so
-a tunnel to it can stay closed to us. A rule with either needs a proxy that reads the requests: ``restricted`` says
-that. Hosts are compared in lower case and without a final dot; ``*.example.org`` stands for every name below it, not
+a tunnel to it need not be read. A rule with either needs a proxy that reads the requests: ``restricted`` says
+that. Hosts are compared in lower case and without a final dot; ``*.example.org`` matches every name below it, not
 for ``example.org``. A path with dot segments or encoded separators never fits a rule with a path, because servers
 differ on its meaning.
 
 The destination comes from the first line and the Host header of a request, or from the server name in the first bytes
 of a TLS connection (ClientHello). A proxy is asked by whole addresses (``GET http://host/path``, ``CONNECT
-host:port``); a server that the proxy stands in for is asked by paths, and then the Host header must name that server.
+host:port``); a server that the proxy replaces is asked by paths, and then the Host header must name that server.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Rule:
         return bool(self.path or self.methods)
 
     def reaches(self, host: str) -> bool:
-        """Whether ``host``, in plain form, is one that this rule speaks about."""
+        """Whether this rule covers ``host``, which is in plain form."""
         if self.host.startswith("*."):
             return host.endswith(self.host[1:]) and len(host) > len(self.host) - 1
         return host == self.host
@@ -62,7 +62,7 @@ class AllowList:
 
     @property
     def restricted(self) -> bool:
-        """Whether any rule speaks about more than an address."""
+        """Whether any rule has more than an address."""
         return any(rule.restricted for rule in self.rules)
 
     def knows(self, host: str) -> bool:
@@ -83,7 +83,7 @@ class AllowList:
 
 
 def plain_host(host: str) -> str:
-    """``host`` as rules know it: lower case, no final dot, no brackets; empty when it is no host at all."""
+    """``host`` as rules know it: lower case, no final dot, no brackets; empty if it is not a host."""
     plain = host.lower().removesuffix(".")
     if not _HOST.match(plain) or plain.startswith("*") or len(plain) > 253 or ".." in plain:
         return ""
@@ -111,7 +111,7 @@ PORTS = {"http": 80, "https": 443}
 
 @dataclass(frozen=True)
 class Place:
-    """The server that a connection stands for; an empty ``host`` is whichever the request names."""
+    """The server of a connection; an empty ``host`` is the one that the request names."""
 
     scheme: str
     host: str
@@ -249,5 +249,5 @@ class _Bytes:
         return taken
 
     def block(self, width: int) -> bytes:
-        """Bytes that stand behind their own number."""
+        """Bytes after their length."""
         return self.take(int.from_bytes(self.take(width), "big"))

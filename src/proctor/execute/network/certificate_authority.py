@@ -1,7 +1,7 @@
-"""A certificate authority of one run's own, so that secure exchanges can be recorded, replayed and held to paths.
+"""A certificate authority for one run, so that secure exchanges can be recorded, replayed and restricted to paths.
 
-Made by the ``openssl`` program in the run's scratch directory and gone with it. The sandbox is told to trust it by the
-variables that programs know; its key never leaves the scratch directory. One key serves for all the hosts, whose
+The ``openssl`` program makes it in the run's scratch directory, with which it is removed. The usual variables make
+programs in the sandbox trust it; its key never leaves the scratch directory. One key serves for all the hosts, whose
 certificates are made when they are first asked for.
 """
 
@@ -33,7 +33,7 @@ VARIABLES = (
     "AWS_CA_BUNDLE",
     "DENO_CERT",
 )
-"""The variables by which programs are told whom to trust."""
+"""The variables that name trusted authorities to programs."""
 
 DAYS = 30
 HOSTS = 1000

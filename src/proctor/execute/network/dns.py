@@ -1,8 +1,8 @@
-"""A name server that answers everything and asks nobody.
+"""A name server that answers every query itself and asks no other server.
 
-Every name is told. Names that the sandbox may reach have the loopback as their address, where the proxy listens; all
-others do not exist. :func:`respond` is pure; queries are bytes from inside, so nothing in them is trusted, and what is
-not a plain question gets a format error or silence.
+Every name is reported. Names that the sandbox may reach have the loopback as their address, where the proxy listens;
+all others do not exist. :func:`respond` is pure; queries are bytes from inside, so nothing in them is trusted, and what
+is not a plain question gets a format error or silence.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _FORMAT_ERROR, _NO_SUCH_NAME, _NOT_IMPLEMENTED = 1, 3, 4
 
 @dataclass(frozen=True)
 class Question:
-    """What one query asks for. ``name`` is lower-case ASCII with unprintable bytes as ``\\DDD``; ``.`` is the root."""
+    """The question of one query. ``name`` is lower-case ASCII, unprintable bytes as ``\\DDD``; ``.`` is the root."""
 
     name: str
     kind: str
@@ -89,9 +89,9 @@ def _letter(byte: int) -> str:
 
 
 class NameServer:
-    """Answers queries and tells each name: at its first query at once, repetitions by their number at the end.
+    """Answers queries and reports each name: at its first query at once, repetitions by their number at the end.
 
-    At most ``limit`` different names are told one by one; what comes after is one number.
+    At most ``limit`` different names are reported one by one; the rest is one number.
     """
 
     def __init__(self, knows: Callable[[str], bool], notify: RecordNetworkEvent, limit: int) -> None:
@@ -104,14 +104,14 @@ class NameServer:
         self.count = 0
 
     def answer(self, query: bytes) -> bytes:
-        """The answer to one query, after it was told."""
+        """The answer to one query, after it was reported."""
         reply, question = respond(query[:QUERY_BYTES], self._knows)
         if question is not None and self._is_new(question):
             self._notify(Lookup(question.name, question.kind, question.known))
         return reply
 
     def close(self) -> None:
-        """Tell what has been counted only."""
+        """Report the names that were only counted."""
         with self._turn:
             more, self._more = self._more, {}
             beyond, self._beyond = self._beyond, 0

@@ -40,7 +40,7 @@ class BadCassette(ProctorError):
 
 @dataclass(frozen=True)
 class RecordedExchange:
-    """One exchange on a tape. With a ``fault``, there was no answer, and the sandbox was told that and ``status``."""
+    """One exchange on a tape. With a ``fault``, there was no answer, and the sandbox got that text and ``status``."""
 
     method: str
     scheme: str
@@ -91,7 +91,7 @@ def varies_of(request: Headers, answer: Headers) -> Headers:
 
 
 def choose(tape: HttpCassette, places: tuple[int, ...], used: Collection[int], request: Request) -> int | str:
-    """Which of ``places`` answers ``request`` now, or in words why none does."""
+    """Which of ``places`` answers ``request`` now, or why none does."""
     if not places:
         return "nothing was recorded for it"
     fitting = [place for place in places if tape.exchanges[place].request == request.content]

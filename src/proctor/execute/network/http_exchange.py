@@ -92,9 +92,9 @@ class Request:
 
 
 class NoAnswer(Exception):
-    """There is no answer: ``status`` and the message are what the sandbox is told.
+    """There is no answer: the sandbox gets ``status`` and the message.
 
-    ``refused`` is true when the source says no by rule, and false when something failed.
+    ``refused`` is true if the source refuses by rule, and false if something failed.
     """
 
     def __init__(self, message: str, status: int = 502, *, refused: bool = False) -> None:
@@ -104,10 +104,10 @@ class NoAnswer(Exception):
 
 
 class Answer:
-    """An answer under way: its head, and its body piece by piece.
+    """A streamed answer: its head, and its body piece by piece.
 
-    ``length`` is ``None`` when nobody knows it yet. ``bodiless`` answers keep their headers about length as they are.
-    ``pieces`` raises ``Ended`` or ``Malformed`` when the source fails on the way; ``close`` is called in the end.
+    ``length`` is ``None`` if it is not known yet. ``bodiless`` answers keep their headers about length as they are.
+    ``pieces`` raises ``Ended`` or ``Malformed`` if the source fails during it; ``close`` is called at the end.
     """
 
     def __init__(

@@ -1,7 +1,7 @@
 """HTTP/1 messages on a connection, read strictly: what two programs could read in two ways is refused.
 
 :class:`Stream` reads and writes one socket; each wait ends after ``seconds``, and all of them together at ``deadline``.
-What goes wrong on a connection is one of two things: :class:`Ended` (it is gone, or took too long) or
+What goes wrong on a connection is one of two things: :class:`Ended` (it was closed, or took too long) or
 :class:`Malformed` (it broke the rules of the protocol). Heads are bounded by the caller; bodies are read in pieces,
 without their framing. Header values are text in Latin-1, which loses no byte.
 """
@@ -18,7 +18,7 @@ PIECE_BYTES = 64 << 10
 
 
 class Ended(Exception):
-    """The other side is gone, or took too long."""
+    """The other side closed the connection, or took too long."""
 
 
 class Malformed(Exception):
@@ -40,7 +40,7 @@ class Stream:
 
     @property
     def waiting(self) -> bool:
-        """Whether bytes were read that nobody has taken."""
+        """Whether bytes were read that are not used yet."""
         return bool(self._buffer)
 
     def until(self, mark: bytes, limit: int) -> bytes | None:

@@ -44,7 +44,7 @@ _ANSWER_SECONDS = 30
 
 
 class SandboxProcess(Protocol):
-    """A live sandbox whose pid 1 can be told from outside."""
+    """A live sandbox whose pid 1 is known outside."""
 
     @property
     def init_pid(self) -> int: ...
@@ -229,7 +229,7 @@ class ConnectionServer:
         self._listeners[listener] = handle
 
     def datagrams(self, receiver: socket.socket, answer: Answer) -> None:
-        """Answer each datagram; an empty answer is none."""
+        """Answer each datagram; an empty answer is not sent."""
         self._datagrams[receiver] = answer
 
     def start(self) -> None:

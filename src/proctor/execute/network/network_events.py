@@ -28,11 +28,12 @@ class Content:
 
 @dataclass(frozen=True)
 class Exchange:
-    """One request and what became of it.
+    """One request and its result.
 
-    ``allowed`` is false where policy, the cassette or a bound said no, and ``reason`` then says which. A tunnel is told
-    when it opens and again when it has ended, with what passed. ``status`` is what the sandbox was answered, 0 when it
-    was cut off. ``canaries`` names the planted secrets that the request carried, also one that was refused.
+    ``allowed`` is false if policy, the cassette or a bound refused it, and ``reason`` then says which. A tunnel is
+    reported when it opens and again when it has ended, with the bytes that passed. ``status`` is the status that the
+    sandbox got, 0 if it was cut off. ``canaries`` names the planted secrets that the request carried, also one that was
+    refused.
     """
 
     host: str
@@ -67,7 +68,7 @@ class Exchange:
 
 @dataclass(frozen=True)
 class Lookup:
-    """A name that was asked for, ``count`` times since it was last told; ``allowed`` when it was answered."""
+    """A name that was looked up, ``count`` times since the last report; ``allowed`` if it was answered."""
 
     name: str
     kind: str
@@ -77,7 +78,7 @@ class Lookup:
     event = "guard.attempt"
 
     def payload(self) -> dict[str, Any]:
-        """As the guard tells of names that it sees, without a process: the name server knows none."""
+        """In the form of the guard's observations of names, without a process: the name server does not know it."""
         return {
             "code": "dns",
             "syscall": "",
@@ -106,9 +107,9 @@ def nothing_planted(data: bytes) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class Summary:
-    """How the network of a run came out.
+    """The summary of a run's network.
 
-    ``replayable`` is whether the same answers can be given again, and ``why`` says what stands against it. ``cassette``
+    ``replayable`` is whether the same answers can be given again, and ``why`` lists the reasons if not. ``cassette``
     and ``sha256`` (bare hex) are those of the tape that was recorded or played.
     """
 
@@ -164,7 +165,7 @@ def shown(text: str) -> str:
 
 
 class NetworkEventRecorder:
-    """Passes on what is told, one at a time."""
+    """Passes events on, one at a time."""
 
     def __init__(self, notify: RecordNetworkEvent, bounds: Bounds) -> None:
         self._notify = notify
@@ -178,7 +179,7 @@ class NetworkEventRecorder:
 
     @property
     def full(self) -> bool:
-        """Whether there may be no more exchanges, because they could not be told or have been too many or too large."""
+        """Whether no more exchanges are allowed, because they could not be recorded or were too many or too large."""
         return self.problem is not None or self._is_over() or self._bytes >= self._bounds.total_bytes
 
     def __call__(self, event: NetworkEvent) -> None:
@@ -192,7 +193,7 @@ class NetworkEventRecorder:
                 raise
 
     def close(self) -> None:
-        """Tell how many exchanges were refused because there had been too many."""
+        """Report how many exchanges were refused because there were too many."""
         with self._turn:
             count, self._unreported = self._unreported, 0
         if count and self.problem is None:

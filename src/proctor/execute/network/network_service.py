@@ -1,9 +1,9 @@
-"""The network of one run, by its contract: ready before the sandbox, live while it lives, summed up at the end.
+"""The network of one run, by its contract: ready before the sandbox, open while it runs, summarised at the end.
 
 Made before the sandbox is opened, because the sandbox needs its ``mounts``; ``start`` opens the listeners in the live
 sandbox and says which variables its programs need; ``close`` ends it and says whether the run can be replayed. One
-network may serve several sandboxes, one after the other or at once. In every mode names are answered by a server of
-ours, so that each name asked for is told.
+network may serve several sandboxes, one after the other or at once. In every mode the harness answers name
+queries, so that each name is recorded.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ class Gate:
         return self._authority.certificate if self._authority is not None else None
 
     def ports(self, taken: int) -> tuple[int, ...]:
-        """The ports at which the proxy stands in for servers: those that nothing inside could use itself."""
+        """The ports at which the proxy replaces servers: those that nothing inside could use itself."""
         return tuple(port for port in self.allow.ports() if port < _STANDING_IN and port not in (taken, PROXY_PORT))
 
     def environment(self) -> dict[str, str]:
@@ -114,8 +114,8 @@ class Gate:
         return variables
 
     def close(self) -> tuple[Path | None, str, tuple[str, ...], int]:
-        """The cassette that was written, the digest of it or of the one that was played, its gaps, and what of it
-        nobody asked for."""
+        """The cassette that was written, the digest of it or of the one that was played, its gaps, and its
+        unused exchanges."""
         if self._recorder is not None:
             path = self._scratch / CASSETTE
             digest, gaps = self._recorder.write(path)
@@ -218,7 +218,7 @@ class NetworkService:
         return Access(self._gate.environment() if self._gate is not None else EMPTY, self.mounts)
 
     def close(self) -> Summary:
-        """End every connection, tell what is left to tell, write the cassette; safe to call twice."""
+        """End every connection, report what is left, write the cassette; safe to call twice."""
         if self._summary is None:
             self._live.cut()
             for board in self._boards:
@@ -228,7 +228,9 @@ class NetworkService:
                 self._events.close()
             self._summary = self._sum_up()
         if self._events.problem is not None:
-            raise InfrastructureFault("the network was closed because nobody could be told") from self._events.problem
+            raise InfrastructureFault(
+                "the network was closed because its events could not be recorded"
+            ) from self._events.problem
         return self._summary
 
     def _knows(self, name: str) -> bool:
@@ -241,7 +243,7 @@ class NetworkService:
         return tuple(mounts)
 
     def _answer_names(self, connection: socket.socket) -> None:
-        """Queries over TCP, each behind its length."""
+        """Queries over TCP, each after its length."""
         stream = Stream(connection, self._bounds.client_seconds)
         with self._live.held(connection):
             try:
@@ -255,7 +257,7 @@ class NetworkService:
                 pass
 
     def _sum_up(self) -> Summary:
-        """What came of it; a run is replayable when the same answers can be given again."""
+        """The summary; a run is replayable if the same answers can be given again."""
         cassette, digest, gaps, unplayed = self._gate.close() if self._gate is not None else (None, "", (), 0)
         why = list(gaps[:_WHYS])
         if len(gaps) > _WHYS:

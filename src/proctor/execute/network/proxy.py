@@ -1,8 +1,8 @@
 """The filtering proxy: the one way out of a sandbox, for what the allow list permits and nothing else.
 
-It is asked as proxies are, by whole addresses and by CONNECT. At ports where it stands in for the servers themselves
-(their names lead to the loopback), it is asked by paths, or tunnels by the name in the TLS greeting. With an authority
-it looks into secure connections; without one they pass through unread.
+It is asked as proxies are, by whole addresses and by CONNECT. At ports where it replaces the servers (their names
+resolve to the loopback), it is asked by paths, or tunnels by the name in the TLS greeting. With an authority it
+decrypts secure connections; without one they pass through unread.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from proctor.execute.network.upstream import Upstream
 
 @dataclass(frozen=True)
 class Passed:
-    """What went through a tunnel, and why it ended if not in peace."""
+    """The bytes of a tunnel, and why it ended if not normally."""
 
     sent: Content
     received: Content
@@ -59,7 +59,7 @@ class Opening:
 
 
 def carry(inside: socket.socket, outside: socket.socket, host: str, bounds: Bounds, first: bytes = b"") -> Passed:
-    """Pass bytes both ways until both sides are done, one is gone, or a bound is reached. ``first`` comes first."""
+    """Pass bytes both ways until both sides are done, one is closed, or a bound is reached. ``first`` comes first."""
     sent, received = Count(), Count()
     opening = Opening(host)
     deadline = time.monotonic() + bounds.exchange_seconds
@@ -119,7 +119,7 @@ class Proxy:
             conversation.run(lambda head: self._connect(stream, conversation, head))
 
     def stand_in(self, port: int) -> Callable[[socket.socket], None]:
-        """Serves connections of programs that believe to have reached a server at ``port``."""
+        """Serves connections of programs that expect a server at ``port``."""
 
         def serve(connection: socket.socket) -> None:
             stream = Stream(connection, self._context.bounds.client_seconds)
@@ -171,7 +171,7 @@ class Proxy:
             ConnectionHandler(self._context, Stream(secured, self._context.bounds.client_seconds), place).run()
 
     def _tunnel(self, stream: Stream, conversation: ConnectionHandler, goes: Route, greeting: bytes = b"") -> None:
-        """Open a tunnel, carry it to its end, and tell both."""
+        """Open a tunnel, carry it to its end, and report both."""
         assert self._upstream is not None
         try:
             outside = self._upstream.connect(goes.host, goes.port)

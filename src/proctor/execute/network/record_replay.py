@@ -1,8 +1,8 @@
 """Record HTTP exchanges to a cassette, and answer requests from one.
 
-Both are sources of answers. Recorded exchanges are in the order in which they were asked. What could not be kept whole
-is a gap, and a cassette with gaps says so: an answer that broke off, one that the sandbox did not wait for, a body for
-which there is no room. On replay each exchange is used once, and nothing else is asked.
+Both are sources of answers. Recorded exchanges are in the order in which they were asked. An exchange that could not
+be stored completely is a gap, which the cassette notes: an answer that broke off, one that the sandbox did not wait
+for, a body over the limit. On replay each exchange is used once, and no server is asked.
 """
 
 from __future__ import annotations
@@ -126,7 +126,7 @@ class Player:
 
     @property
     def unplayed(self) -> int:
-        """How many exchanges of the tape nobody has asked for."""
+        """How many exchanges of the tape were not used."""
         with self._turn:
             return len(self._tape.exchanges) - len(self._used)
 

@@ -1,7 +1,7 @@
-"""The requests on one connection, one after the other: read, decided, answered and told.
+"""The requests on one connection, one after the other: read, decided, answered and recorded.
 
-Every exchange is told before its last byte reaches the sandbox. What is refused gets an answer in words that says what
-is open, and the connection ends; so does one on which something cannot be understood.
+Every exchange is recorded before its last byte reaches the sandbox. A refused request gets an answer that says what is
+allowed, and the connection ends; so does one with a request that cannot be parsed.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class ProxyContext:
 
 
 class ConnectionHandler:
-    """Answers the requests of one connection; ``place`` is the server it stands for, ``None`` for the proxy itself."""
+    """Answers the requests of one connection; ``place`` is the replaced server, ``None`` for the proxy itself."""
 
     def __init__(self, context: ProxyContext, stream: Stream, place: Place | None) -> None:
         self._context = context
@@ -77,7 +77,7 @@ class ConnectionHandler:
         """The planted secrets in the current request, as far as it has been read."""
 
     def run(self, connect: Callable[[RequestHead], None] | None = None) -> None:
-        """Go on until the connection ends; ``connect`` takes over when a tunnel is asked for."""
+        """Continue until the connection ends; ``connect`` takes over for a tunnel."""
         try:
             while self._next(connect):
                 pass
@@ -97,7 +97,7 @@ class ConnectionHandler:
     def refuse(
         self, goes: Route, method: str, status: int, reason: str, *, allowed: bool = False, sent: Content | None = None
     ) -> None:
-        """Tell that there is no answer, say so inside, and end the connection."""
+        """Record that there is no answer, send the message, and end the connection."""
         content = Count()
         text = self._words(goes, method, reason, allowed)
         content.add(text)
@@ -180,7 +180,7 @@ class ConnectionHandler:
         return False
 
     def _deliver(self, head: RequestHead, request: Request, answer: Answer) -> bool:
-        """Pass an answer on, holding back its last part until the exchange has been told."""
+        """Pass an answer on, holding back its last part until the exchange has been recorded."""
         keep = head.version == "HTTP/1.1" and "close" not in (header(head.headers, "connection") or "").lower()
         chunked = not answer.bodiless and answer.length is None and head.version == "HTTP/1.1"
         keep = keep and (answer.bodiless or chunked or answer.length is not None)

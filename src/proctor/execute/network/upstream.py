@@ -1,7 +1,7 @@
-"""The servers out there: connections to them, and requests passed on to them.
+"""Connections to servers on the network, and requests passed on to them.
 
-A name that resolves to this machine itself or to its link is refused, unless the allow list spelled that out by an
-address or as ``localhost``: whoever owns a name must not point the proxy back at the harness. Certificates of servers
+A name that resolves to this machine itself or to its link is refused, unless the allow list has it as an address or as
+``localhost``: the owner of a name must not be able to direct the proxy to the harness. Certificates of servers
 are checked against the machine's own store.
 """
 
@@ -31,7 +31,7 @@ from proctor.execute.network.listeners import OpenConnections
 from proctor.execute.network.network_events import Bounds
 
 Dial = Callable[[str, int, float], socket.socket]
-"""A TCP connection to host and port within some seconds; ``OSError`` when there is none."""
+"""A TCP connection to host and port within some seconds; ``OSError`` if it fails."""
 
 
 def dial(host: str, port: int, seconds: float) -> socket.socket:
@@ -74,7 +74,7 @@ class Upstream:
         self._make_context = context
         self._context: SSLContext | None = None
         self._plain_bodies = plain_bodies
-        """Ask for bodies that are not compressed, so that what is kept fits whoever asks again."""
+        """Ask for bodies that are not compressed, so that the stored answer fits every later request."""
 
     def connect(self, host: str, port: int) -> socket.socket:
         """A plain connection, or :class:`NoAnswer`."""

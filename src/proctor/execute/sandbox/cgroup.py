@@ -46,7 +46,7 @@ class Place:
 
 
 def detect(mountinfo: str | None = None, membership: str | None = None) -> Place:
-    """The places open to this process; the arguments stand for the two files of ``/proc/self`` in tests."""
+    """The places open to this process; in tests, the arguments replace the two files of ``/proc/self``."""
     mountinfo = Path("/proc/self/mountinfo").read_text() if mountinfo is None else mountinfo
     membership = Path("/proc/self/cgroup").read_text() if membership is None else membership
     own: dict[str, str] = {}
@@ -246,7 +246,7 @@ class Group:
         return _number(self.v1["cpuacct"] / "cpuacct.usage") if "cpuacct" in self.v1 else None
 
     def remove(self) -> None:
-        """Take the directories away; those that are gone already are fine."""
+        """Remove the directories; they may already be removed."""
         for directory in self.directories:
             remove_group(directory)
 

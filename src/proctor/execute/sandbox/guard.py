@@ -20,19 +20,19 @@ WRITABLE = ("/workspace", "/tmp", "/home/agent", "/dev/shm")
 
 @dataclass(frozen=True)
 class Observation:
-    """One thing that was seen; ``kind`` says which fields count.
+    """One observation; ``kind`` says which fields count.
 
     ``exec``: a program is about to start; ``origin`` is the nearest ancestor that has itself started one, 0 where its
     ancestors had ended before the guard saw it; with ``cut`` it has more arguments than are reported, or longer ones,
     and the last ends in three dots. ``exit``: a process that had started one has ended; ``exit_code`` is negative for a
-    signal and ``None`` if the kernel does not report it. ``attempt``: something that is reported whatever came of it;
-    ``errno`` names the answer, empty when the kernel gave its own. ``read``: a file was opened for reading. ``signal``:
-    a fatal signal was sent, or was arranged to be sent, to the process ``target``, or to any process if that is 0.
-    ``script``: the program that starts next runs a script below a writable place, or is given it as an argument;
-    ``text`` is its start without NULs, ``size`` its bytes in all, and ``detail`` is ``whole``, ``cut`` or ``old`` (cut,
-    and older than the sandbox), or ``unread``. ``held``: a write waits for ``release_writes``. ``more``: ``count``
-    attempts with ``code`` that were too many to be reported one by one. ``lost``: ``count`` records that the harness
-    did not take in time. Equal attempts are counted, not repeated.
+    signal and ``None`` if the kernel does not report it. ``attempt``: something that is reported whether it succeeded
+    or not; ``errno`` names the answer, empty when the kernel gave its own. ``read``: a file was opened for reading.
+    ``signal``: a fatal signal was sent, or was arranged to be sent, to the process ``target``, or to any process if
+    that is 0. ``script``: the program that starts next runs a script below a writable place, or is given it as an
+    argument; ``text`` is its start without NULs, ``size`` its bytes in all, and ``detail`` is ``whole``, ``cut`` or
+    ``old`` (cut, and older than the sandbox), or ``unread``. ``held``: a write waits for ``release_writes``. ``more``:
+    ``count`` attempts with ``code`` that were too many to be reported one by one. ``lost``: ``count`` records that the
+    harness did not read in time. Equal attempts are counted, not repeated.
     """
 
     kind: str
@@ -123,7 +123,7 @@ class Guard(Protocol):
         ...
 
     def release_writes(self) -> None:
-        """Let every change go on that waits, and hold none any more."""
+        """Let every waiting change continue, and hold no further ones."""
         ...
 
     def allow_writes(self, places: tuple[str, ...]) -> None:
@@ -154,7 +154,7 @@ class Records:
         self._rest = b""
 
     def feed(self, data: bytes) -> Iterator[tuple[bytes, ...]]:
-        """The words of each record that ``data`` completes."""
+        """The fields of each record that ``data`` completes."""
         self._rest += data
         at = 0
         while len(self._rest) - at >= _SIZE.size:

@@ -110,7 +110,7 @@ class LiveGuard:
         with self._settled:
             reached = self._settled.wait_for(lambda: self._seen >= number or self._ended, ANSWER_SECONDS)
             if not reached or self._seen < number:
-                raise InfrastructureFault("the guard does not tell what it has seen")
+                raise InfrastructureFault("the guard does not report what it has seen")
 
     def close(self) -> None:
         """Take what is left of the records and end the guard; after the sandbox, and safe to call twice."""

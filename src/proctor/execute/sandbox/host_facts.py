@@ -1,7 +1,7 @@
 """Facts about this machine that are slow to determine: the identity of the sandbox's root, whether overlays work.
 
-Answers are stored in one small file beside the sessions, keyed by what they depend on (file times, kernel, boot, user),
-so asking again takes a few system calls. The kernel is not part of the identity; the packages and tools are.
+Answers are stored in one small file next to the sessions, keyed by what they depend on (file times, kernel, boot,
+user), so asking again takes a few system calls. The kernel is not part of the identity; the packages and tools are.
 """
 
 from __future__ import annotations

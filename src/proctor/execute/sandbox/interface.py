@@ -1,11 +1,11 @@
-"""What every sandbox offers, whatever isolates it.
+"""The interface of all sandboxes, whatever isolates them.
 
-A sandbox is opened from a plan and closed once. Commands run in it one after the other or side by side, each with
-bounded output. What comes out of a sandbox is bytes and numbers; it never picks code, paths or exceptions out here.
+A sandbox is opened from a plan and closed once. Commands run in it one after the other or at the same time, each with
+bounded output. The output of a sandbox is bytes and numbers; it never selects code, paths or exceptions on the host.
 
-The view inside: ``/workspace`` (the tree under work), ``/setup`` (what setup made, beside the tree), ``/inputs`` and
-other declared mounts read-only, ``/tmp`` and the home ``/home/agent`` as sized memory file systems, ``/usr`` and its
-kin from the host or an image read-only, nothing else. No network but an unconnected loopback, no host processes, no
+The view inside: ``/workspace`` (the tree under work), ``/setup`` (the results of setup outside the tree), ``/inputs``
+and other declared mounts read-only, ``/tmp`` and the home ``/home/agent`` as sized memory file systems, ``/usr`` and
+its kin from the host or an image read-only, nothing else. No network but an unconnected loopback, no host processes, no
 privileges.
 """
 
@@ -26,7 +26,7 @@ SETUP = "/setup"
 INPUTS = "/inputs"
 HOME = "/home/agent"
 SYSTEM = ("/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")
-"""Directories of programs and libraries besides ``/usr``; on most systems they are links into it."""
+"""Directories of programs and libraries in addition to ``/usr``; on most systems they are links into it."""
 
 UNPRIVILEGED = 64113
 """The uid and gid that sandboxed processes have on the host when the harness is root."""
@@ -56,7 +56,7 @@ class Overlay:
     """A workspace of layers: ``lowers`` from top to bottom stay untouched, every change lands in ``upper``.
 
     Each layer holds the directories ``workspace`` and ``setup``. ``removals`` are paths (bytes, relative to the layer,
-    such as ``b"workspace/old.py"``) that are taken away after mounting and before anything runs.
+    such as ``b"workspace/old.py"``) that are removed after mounting and before anything runs.
     """
 
     lowers: tuple[Path, ...]
@@ -111,13 +111,13 @@ class SandboxPlan:
     setup_writable: bool = False
     hostname: str = "proctor"
     masked: tuple[Path, ...] = ()
-    """Directories of the host that nobody inside may see, should they lie in what is shown of the host's system."""
+    """Directories of the host that must be hidden, if they are inside a visible part of the host's system."""
     files: Mapping[str, bytes] = field(default_factory=dict)
     """Files that are made inside for the sandboxed user, such as canaries; no process of the host comes across them."""
     measured: bool = False
     """Whether commands in it may be stretched, which needs a close measurement of time: see ``Command.stretch``."""
     guard: GuardPlan | None = None
-    """Who watches what is tried inside; without one the filter refuses the same and nobody is told."""
+    """The guard that watches attempts inside; without one the filter refuses the same and nothing is reported."""
 
 
 MOST_STRETCH = 10
@@ -194,7 +194,7 @@ class CommandLost(SandboxLost):
 
 @dataclass(frozen=True)
 class Usage:
-    """What a sandbox has used so far; a field is ``None`` where this machine cannot tell.
+    """The use of a sandbox so far; a field is ``None`` if this machine cannot measure it.
 
     ``memory_bytes`` is what it holds now, without the cached files that the kernel would drop first. ``oom_kills``
     counts the processes that the kernel killed for lack of memory, ``limit_hits`` how often the sandbox reached its own
@@ -228,7 +228,7 @@ class Sandbox(Protocol):
         ...
 
     def run(self, command: Command, ends: tuple[int, int] | None = None) -> CommandResult:
-        """Run a command to its end or its timeout. Processes that it leaves behind go on: see ``end_all``.
+        """Run a command to its end or its timeout. Processes that it leaves behind continue: see ``end_all``.
 
         With ``ends``, these descriptors are its standard input and output, instead of ``stdin`` and a capture.
         """
@@ -247,7 +247,7 @@ class Sandbox(Protocol):
     def usage(self) -> Usage: ...
 
     def close(self) -> None:
-        """End everything and take away what the sandbox had put up; safe to call twice."""
+        """End everything and remove what the sandbox had set up; safe to call twice."""
         ...
 
     def __enter__(self) -> Self: ...

@@ -13,7 +13,7 @@ STACK = 28
 
 @dataclass(frozen=True)
 class _Place:
-    """Where a process stands: its pid inside, and in numbers of the host who stands above it."""
+    """The place of a process: its pid inside, and the host's pids of its ancestors."""
 
     inside: int
     parent: int

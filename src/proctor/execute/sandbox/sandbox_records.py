@@ -1,8 +1,8 @@
-"""Records of live sandboxes, so that what a killed harness leaves behind can be found and taken away.
+"""Records of live sandboxes, so that what a killed harness leaves behind can be found and removed.
 
-Normally nothing is left: a guardian ends a sandbox when its harness dies, whatever the reason. The records are for the
+Normally nothing is left: a guardian ends a sandbox when its harness ends, whatever the reason. The records are for the
 case that both were killed. A record names its owner by pid, start time and boot, so a number that was given to another
-process is never mistaken for it; sandboxes of owners that live are left alone.
+process is never mistaken for it; sandboxes of running owners are not touched.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Session:
 
 
 def start_time(pid: int) -> str:
-    """When process ``pid`` started, in the kernel's ticks; empty when there is no such process."""
+    """When process ``pid`` started, in the kernel's ticks; empty if there is no process."""
     try:
         with open(f"/proc/{pid}/stat", "rb") as file:
             fields = file.read().rpartition(b")")[2].split()
@@ -53,7 +53,7 @@ def start_time(pid: int) -> str:
 
 
 def boot_id() -> str:
-    """What tells this boot of the machine from any other."""
+    """An id of this boot of the machine."""
     return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
 
 
@@ -74,7 +74,7 @@ def write(directory: Path, session: Session) -> Path:
 
 
 def sweep(directory: Path) -> list[str]:
-    """End and remove what dead owners have left behind; one line for each sandbox that was taken away."""
+    """End and remove what owners that have ended left behind; one line for each removed sandbox."""
     lines: list[str] = []
     if not directory.is_dir():
         return lines
@@ -90,12 +90,12 @@ def sweep(directory: Path) -> list[str]:
         if session.engine and not _end_container(session, directory):
             continue
         path.unlink(missing_ok=True)
-        lines.append(f"the sandbox {session.name} of process {session.owner_pid}, which is gone")
+        lines.append(f"the sandbox {session.name} of process {session.owner_pid}, which has ended")
     return lines
 
 
 def _read(path: Path) -> Session | None:
-    """The record in ``path``; ``None`` when it is gone or was cut while it was written."""
+    """The record in ``path``; ``None`` if it was removed or was cut while it was written."""
     try:
         record: Any = parse(read_bounded(path, RECORD_BYTES))
         owner, guardian = record["owner"], record["guardian"]
@@ -133,7 +133,7 @@ def _end(session: Session) -> None:
 
 def _end_container(session: Session, directory: Path) -> bool:
     """Containers outlive a boot, so they are looked for whenever they were made; false when that has to wait."""
-    # Only the place beside the record is ever touched, whatever the record says.
+    # Only the place next to the record is ever touched, whatever the record says.
     return remove_session(session.name, session.engine, directory.absolute() / session.name)
 
 

@@ -1,8 +1,8 @@
-"""The ladder of stages, and the desk at which an agent asks for the next one.
+"""The stages of a run, and the server for an agent's requests to change the stage.
 
-The desk is a socket that the harness owns, shown inside the sandbox beside a tiny client (``native/ask.c``). One word
-comes in, one sentence goes out; who asks has no other say. Requests are served one after the other. What comes in is
-untrusted: it is bounded in length and in time, and those who ask very often wait.
+The server listens at a socket of the harness, shown inside the sandbox together with a tiny client (``native/ask.c``).
+A request is one word and its answer is one sentence. Requests are served one after the other. They are untrusted:
+bounded in length and in time, and frequent requests wait.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ DELAY_SECONDS = 0.1
 
 @dataclass(frozen=True)
 class StageStep:
-    """What a request comes to: the stage it leads to, the rungs that it leaves out, or why it is refused."""
+    """The result of a request: the next stage, the stages that it skips, or why it is refused."""
 
     to: str = ""
     skipped: tuple[str, ...] = ()
@@ -50,7 +50,7 @@ class Reply:
 
 
 def next_stage(current: str, word: str) -> StageStep:
-    """Where ``word`` leads from the stage ``current``; a step to ``current`` itself is none."""
+    """The step to the stage ``word`` from ``current``; a step to ``current`` itself changes nothing."""
     at = STAGES.index(current)
     if word == "next":
         word = STAGES[min(at + 1, len(STAGES) - 1)]
@@ -60,7 +60,7 @@ def next_stage(current: str, word: str) -> StageStep:
 
 
 class StageServer:
-    """Serves one sandbox. ``answer`` is called for each request, on a thread of the desk's own."""
+    """Serves one sandbox. ``answer`` is called for each request, on a thread of the server."""
 
     def __init__(self, directory: Path, answer: Callable[[str], Reply]) -> None:
         """The socket is made in ``directory``, a new one."""
@@ -79,7 +79,7 @@ class StageServer:
 
     @property
     def stopping(self) -> bool:
-        """Whether nobody waits for an answer any more."""
+        """Whether no client waits for an answer any more."""
         return self._stopping.is_set()
 
     def __enter__(self) -> Self:
@@ -109,7 +109,7 @@ class StageServer:
                 self._serve_one(asking)
 
     def _serve_one(self, asking: socket.socket) -> None:
-        """Take one word and answer it; whoever does not speak or listen has had his turn."""
+        """Read one word and answer it; a client that does not send or read is dropped."""
         asking.setblocking(False)
         if not select.select([asking], [], [], PATIENCE_SECONDS)[0]:
             return

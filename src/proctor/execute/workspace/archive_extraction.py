@@ -44,7 +44,7 @@ __all__ = ["CARRIERS", "ZIP", "ArchiveLimits", "BadArchive", "extract", "is_zip"
 
 ZIP = (b"PK\x03\x04", b"PK\x05\x06")
 CARRIERS = (b"#!", b"MZ")
-"""The first bytes of programs that may carry a zip archive behind their own code, such as ``.pex`` and ``.pyz``."""
+"""The first bytes of programs that may carry a zip archive after their own code, such as ``.pex`` and ``.pyz``."""
 
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _LATEST = 1 << 33
@@ -106,7 +106,7 @@ def is_zip(archive: Path, start: bytes) -> bool:
 
 
 def _members(archive: Path, limits: ArchiveLimits) -> Iterator[Member]:
-    """The members of ``archive``, in the format that its first bytes tell."""
+    """The members of ``archive``; its first bytes decide the format."""
     with archive.open("rb") as file:
         start = file.read(8)
     meter = Meter(limits, archive.stat().st_size)
@@ -197,7 +197,7 @@ def _made(top: int, parts: list[bytes], path: bytes) -> Iterator[int]:
                 os.mkdir(part, 0o755, dir_fd=handle)
                 os.chmod(part, 0o755, dir_fd=handle)
             elif not stat.S_ISDIR(status.st_mode):
-                raise BadArchive(f"{name_text(path)} lies below {name_text(part)}, which is no directory")
+                raise BadArchive(f"{name_text(path)} is below {name_text(part)}, which is not a directory")
             inner = open_inner(handle, part)
             os.close(handle)
             handle = inner

@@ -41,9 +41,9 @@ class Encrypted(BadArchive):
 
 @dataclass(frozen=True)
 class ArchiveLimits:
-    """The most that is taken out of one archive.
+    """The limits of extracting one archive.
 
-    ``ratio`` bounds what comes out for each byte of the archive, once more than ``free_bytes`` came out.
+    ``ratio`` bounds the extracted bytes for each byte of the archive, after the first ``free_bytes``.
     """
 
     total_bytes: int = 4 << 30
@@ -65,7 +65,7 @@ class Member:
 
 
 class Meter:
-    """Counts what comes out of one archive and refuses what is too much."""
+    """Counts what is extracted from one archive and refuses what exceeds the limits."""
 
     def __init__(self, limits: ArchiveLimits, archive_bytes: int) -> None:
         self._limits = limits
@@ -92,12 +92,12 @@ def bounded_chunks(file: BinaryIO, meter: Meter) -> Iterator[bytes]:
 
 
 def relative_parts(name: bytes, what: str = "member") -> tuple[bytes, ...]:
-    """The components of a member's name; :class:`BadArchive` where it is absolute or climbs."""
+    """The components of a member's name; :class:`BadArchive` if it is absolute or leaves the archive."""
     if name.startswith(b"/"):
         raise BadArchive(f"{what} with an absolute path: {name_text(name)}")
     parts = tuple(part for part in name.split(b"/") if part not in (b"", b"."))
     if b".." in parts:
-        raise BadArchive(f"{what} that climbs out of the archive: {name_text(name)}")
+        raise BadArchive(f"{what} that leaves the archive: {name_text(name)}")
     return parts
 
 
@@ -307,7 +307,7 @@ class _Contents:
         return bounded_chunks(cast(BinaryIO, file), self._meter) if file is not None else iter(())
 
     def pass_over(self) -> None:
-        """Read it for nobody, within the same bounds, where nobody did."""
+        """Read and drop it, within the same bounds, if it was not read."""
         if self._information.isreg() and not self._begun:
             for _ in self.read():
                 pass

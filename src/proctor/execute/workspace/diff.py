@@ -2,12 +2,12 @@
 
 An overlay's upper directory holds exactly what was touched, so only that is walked; a plain copy is walked as if its
 top were an upper directory that hides everything below. Either way contents decide: a file that was touched but holds
-the same bytes and mode is no change. git takes no part in this.
+the same bytes and mode is not a change. git is not used.
 
-Left out: ``.git`` at any depth, and empty directories. Named apart, because no patch can carry them: ``special`` files
-(fifos, sockets, devices, names that git refuses, paths out of reach) and files ``too_large`` to be read. ``truncated``
-says that there was more than the limits let in. Paths that do not count have limits of their own, so that they never
-take the place of others; what is over those is ``omitted``.
+Left out: ``.git`` at any depth, and empty directories. Listed separately, because no patch can carry them: ``special``
+files (fifos, sockets, devices, names that git refuses, paths out of reach) and files ``too_large`` to be read.
+``truncated`` says that the limits were exceeded. Paths that do not count have limits of their own, so that they never
+displace others; paths over those limits are ``omitted``.
 """
 
 from __future__ import annotations
@@ -77,8 +77,8 @@ def compare(
 ) -> Changes:
     """The changes from ``before`` to the tree at ``after``.
 
-    ``after`` is an upper directory above ``before``, or with ``whole`` a plain tree that stands on its own. ``counts``
-    says of a path whether it is held against the limits.
+    ``after`` is an upper directory above ``before``, or with ``whole`` a complete plain tree. ``counts`` says whether a
+    path counts for the limits.
     """
     return _Comparison(before, whole, limits or DiffLimits(), counts).run(after)
 

@@ -1,7 +1,7 @@
-"""What a tree of files holds: one entry for each file and link, and one digest over all of them.
+"""The content of a tree of files: one entry for each file and link, and one digest over all of them.
 
-Modes are git's three: a file, a program, a link. Whatever lies in a directory called ``.git`` is left out, and so are
-empty directories. Fifos, sockets and devices cannot be part of a tree; they are named apart.
+Modes are git's three: a file, a program, a link. Everything in a directory called ``.git`` is left out, and so are
+empty directories. Fifos, sockets and devices cannot be part of a tree; they are listed separately.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class DirectoryCursor(Generic[Level]):
         return self._levels[depth]
 
     def _leave(self, depth: int) -> None:
-        """Close whatever lies deeper than ``depth``."""
+        """Close all descriptors deeper than ``depth``."""
         for level in [level for level in self._levels if level > depth]:
             self._close(self._levels.pop(level))
 
@@ -115,7 +115,7 @@ def scan(root: Path, *, hash: bool = True) -> tuple[Entry, ...]:  # noqa: A002
 
 
 def scan_tree(root: Path, *, hash: bool = True, open_up: bool = True) -> Scan:  # noqa: A002
-    """The entries of the tree at ``root`` and what else lies in it; without ``open_up`` no permissions are changed."""
+    """The entries of the tree at ``root`` and everything else in it; without ``open_up`` no permissions are changed."""
     entries: list[Entry] = []
     special: list[bytes] = []
     waiting = [b""]

@@ -134,7 +134,7 @@ def new_repository(path: Path, *, bare: bool = True) -> None:
 
 @contextmanager
 def scratch_repository(scratch: Path | None = None) -> Iterator[OwnRepository]:
-    """A bare repository in a directory of its own below ``scratch`` (the system's where none is given), gone after."""
+    """A temporary bare repository in a directory below ``scratch`` (the system's if none is given)."""
     with tempfile.TemporaryDirectory(prefix="proctor-git-", dir=scratch) as name:
         new_repository(Path(name))
         yield OwnRepository(Path(name), Path(name))
@@ -173,7 +173,7 @@ def read_blob(objects: Path, name: bytes, limit_bytes: int) -> bytes | None:
     header, _, data = content.partition(b"\0")
     kind, _, size = header.partition(b" ")
     if kind != b"blob" or not size.isdigit():
-        raise InfrastructureFault("git wrote an object that is no blob")
+        raise InfrastructureFault("git wrote an object that is not a blob")
     if int(size) > limit_bytes:
         return None
     if len(data) != int(size):

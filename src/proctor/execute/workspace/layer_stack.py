@@ -1,7 +1,7 @@
 """Layers seen as one tree, as an overlay mount shows them, without a mount.
 
 The rules are the kernel's: the topmost name wins; a character device 0:0 hides the name below it; directories of the
-same name are merged down to the first that is marked opaque or that is no directory. The mark is an attribute that
+same name are merged down to the first that is marked opaque or that is not a directory. The mark is an attribute that
 only the kernel and the harness can set: ``trusted.overlay.opaque`` where overlays are mounted with privilege, else
 ``user.overlay.opaque``, which such a mount keeps from the processes inside. The other spelling is plain data that an
 agent may have written and is not looked at. Redirects and metadata-only copies are switched off at mounting.
@@ -23,12 +23,12 @@ READ_BYTES = 64 << 20
 
 
 def opaque_attribute() -> str:
-    """The attribute with which overlays mark a directory that hides what lies below it."""
+    """The attribute with which overlays mark a directory that hides the layers below it."""
     return "trusted.overlay.opaque" if os.geteuid() == 0 else "user.overlay.opaque"
 
 
 def is_opaque(directory: int) -> bool:
-    """Whether an open directory of a layer hides what lies below it."""
+    """Whether an open directory of a layer hides the layers below it."""
     try:
         return os.getxattr(directory, opaque_attribute()) == b"y"
     except OSError:
@@ -103,7 +103,7 @@ class Stack:
 
     @contextmanager
     def directory(self, path: bytes) -> Iterator[Merged | None]:
-        """The merged directory ``path``; ``None`` where there is none, or a link lies on the way."""
+        """The merged directory ``path``; ``None`` if there is none, or if a part of the path is a link."""
         current: Merged | None = self._top()
         try:
             for part in path.split(b"/") if path else ():

@@ -52,7 +52,7 @@ def take_inventory(root: Path) -> Inventory:
 
 
 def sample_state(root: Path, sample: list[bytes] | tuple[bytes, ...]) -> bytes | None:
-    """The state of the sampled paths, to be compared later; ``None`` where one is gone."""
+    """The state of the sampled paths, to be compared later; ``None`` if one no longer exists."""
     lines: list[str] = []
     for path in sample:
         try:
@@ -96,7 +96,7 @@ def hand_over(root: Path, owner: tuple[int, int]) -> None:
 
 
 def _walk(root: Path) -> Iterator[tuple[bytes, int, bytes, os.stat_result]]:
-    """Everything below ``root``: its path, the open directory that it lies in, its name there and its status."""
+    """Everything below ``root``: its path, its open parent directory, its name there and its status."""
     waiting = [b""]
     with cursor_below(root) as trail:
         while waiting:
@@ -184,7 +184,7 @@ class LayerStore:
             raise DamagedLayer("the record of a cached layer is damaged", where=str(place), hint=_REMEDY) from None
 
     def make(self, key: str, build: Callable[[Path], Mapping[str, Any]]) -> Layer:
-        """The layer of this key. Where there is none, ``build`` fills a directory that holds two empty ones,
+        """The layer of this key. If there is none, ``build`` fills a directory that holds two empty ones,
         ``workspace`` and ``setup``, and returns the facts to note."""
 
         def fill(content: Path) -> Mapping[str, Any]:
@@ -222,9 +222,9 @@ class LayerStore:
         return noted
 
     def sound(self, key: str) -> Layer | None:
-        """The layer of this key, if it is there as it was made; :class:`DamagedLayer` where its content differs.
+        """The layer of this key, if it exists unchanged; :class:`DamagedLayer` if its content differs.
 
-        One whose sample differs and whose content does not, as in a home that was copied, is noted anew.
+        If only its sample differs, as in a home that was copied, the sample is noted again.
         """
         layer = self.get(key)
         if layer is None:
@@ -249,11 +249,11 @@ class LayerStore:
         return self.get(key)
 
     def keys(self) -> tuple[str, ...]:
-        """The keys of all layers that are there, sorted; a layer with a damaged record goes by its directory's name."""
+        """The keys of all layers, sorted; for a layer with a damaged record, the name of its directory."""
         return tuple(sorted(_recorded_key(place) for place in self._places() if not place.name.startswith(".")))
 
     def remove(self, key: str, *, remains_only: bool = False) -> bool:
-        """Remove a layer, unless a workspace or a builder uses it at this moment; whether it is gone."""
+        """Remove a layer, unless a workspace or a builder uses it at this moment; whether it was removed."""
         with self._locked(key, fcntl.LOCK_EX | fcntl.LOCK_NB) as locked:
             if locked:
                 place = self._place(key)
@@ -264,9 +264,9 @@ class LayerStore:
             return locked
 
     def remove_unused(self, keep: Collection[str]) -> tuple[str, ...]:
-        """Remove every layer whose key is not in ``keep`` and that nothing uses; the keys that went.
+        """Remove every unused layer whose key is not in ``keep``; returns the removed keys.
 
-        What builders that were killed left behind goes too.
+        What killed builders left behind is removed too.
         """
         for place in self._places():
             if place.name.startswith(_BUILDING):
@@ -310,7 +310,7 @@ class LayerStore:
 
     @contextmanager
     def _locked(self, key: str, how: int) -> Iterator[bool]:
-        """Hold the layer's lock; false where it is held elsewhere and ``how`` says not to wait."""
+        """Hold the layer's lock; false if it is held elsewhere and ``how`` says not to wait."""
         locks = self._root / "locks"
         locks.mkdir(parents=True, exist_ok=True)
         handle = os.open(locks / self._place(key).name, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)

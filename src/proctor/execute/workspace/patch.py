@@ -74,7 +74,7 @@ class PatchProblem(ProctorError):
 
 @dataclass(frozen=True)
 class Application:
-    """What a patch makes of a tree: files to write as (path, mode, bytes), and paths that go.
+    """The effect of a patch on a tree: files to write as (path, mode, bytes), and paths to remove.
 
     ``marked_before`` are the written files whose former text already held conflict markers.
     """
@@ -162,7 +162,7 @@ def _require_sound(failed: Completed, scratch: Path | None) -> None:
 
 
 def known_stat(patch: bytes) -> tuple[FileStat, ...]:
-    """The size of every change in ``patch``; nothing for text that is no patch, which does not apply anyway."""
+    """The size of every change in ``patch``; nothing for text that is not a patch, which does not apply anyway."""
     try:
         return parse_stat(patch)
     except NotAPatch:
@@ -199,7 +199,7 @@ def _import(entry: Entry, data: bytes | None) -> list[bytes]:
 def _base_files(
     files: tuple[FilePatch, ...], read_base: Callable[[bytes], tuple[int, bytes] | None]
 ) -> dict[bytes, tuple[int, bytes]]:
-    """The files of the base that the patch speaks of, under either name."""
+    """The files of the base in the patch, under either name."""
     base: dict[bytes, tuple[int, bytes]] = {}
     for path in sorted({path for file in files for path in (file.old, file.new) if path is not None}):
         parts = path.split(b"/")

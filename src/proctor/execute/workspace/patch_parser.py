@@ -14,7 +14,7 @@ _DATE = re.compile(
     rb"[ \t](?:[0-9]{2})?[0-9]{2}-[0-9]{2}-[0-9]{2}"
     rb"(?: [0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]+)?)?(?: [+-][0-9]{2}:?[0-9]{2})?\Z"
 )
-"""What git takes for a date behind a name where no ``diff --git`` line names the file."""
+"""What git treats as a date after a name if no ``diff --git`` line names the file."""
 _OCTAL = re.compile(rb"\\([0-7]{3}|.)", re.DOTALL)
 _LETTERS = {b"a": b"\a", b"b": b"\b", b"f": b"\f", b"n": b"\n", b"r": b"\r", b"t": b"\t", b"v": b"\v"}
 _EXTENDED = (b"old mode ", b"new mode ", b"similarity index ", b"dissimilarity index ", b"index ")
@@ -27,7 +27,7 @@ class NotAPatch(ValueError):
 
 @dataclass(frozen=True)
 class FilePatch:
-    """What a patch says about one file; a path is ``None`` where there is no file on that side."""
+    """The header of one file in a patch; a path is ``None`` if there is no file on that side."""
 
     old: bytes | None
     new: bytes | None
@@ -68,14 +68,14 @@ def parse_stat(patch: bytes) -> tuple[FileStat, ...]:
 
 
 def parse_patch(patch: bytes) -> tuple[FilePatch, ...]:
-    """The files that ``patch`` speaks of, in its order; :class:`NotAPatch` where it has no such form."""
+    """The files in ``patch``, in its order; :class:`NotAPatch` if it is not a patch."""
     return tuple(_Reader(patch).files())
 
 
 def clarify(patch: bytes) -> bytes:
     """``patch`` with quotes around names that have spaces, in the one line where git leaves them out.
 
-    git itself cannot tell where a name such as ``trail /a`` ends when it reads such a line.
+    git itself cannot know where a name such as ``trail /a`` ends when it reads such a line.
     """
     reader = _Reader(patch)
     reader.files()
@@ -114,7 +114,7 @@ class _Reader:
         self._unclear: dict[int, bytes] = {}
 
     def clarified(self) -> bytes:
-        """The patch with the lines that :meth:`files` found unclear written anew."""
+        """The patch with the lines that :meth:`files` found unclear rewritten."""
         for place, name in self._unclear.items():
             self._lines[place] = b"diff --git %s %s" % (quote(b"a/" + name), quote(b"b/" + name))
         return b"\n".join(self._lines)

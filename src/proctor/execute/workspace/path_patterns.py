@@ -35,7 +35,7 @@ def matches(path: bytes | str, pattern: str) -> bool:
 
 
 def _skip(reached: set[int], steps: tuple[re.Pattern[str] | None, ...]) -> set[int]:
-    """``reached`` and the places after every ``**`` that stands for no directory; at the end it needs one."""
+    """``reached`` and the places after every ``**`` that matches no directory; at the end it needs one."""
     result = set(reached)
     for place in sorted(reached):
         while place < len(steps) - 1 and steps[place] is None:

@@ -127,7 +127,7 @@ class Upper:
                 os.fchmod(handle, mode & 0o777)
 
     def remove(self, paths: Iterable[bytes]) -> None:
-        """Take ``paths`` away; those that are not there are fine. See ``prune`` for the directories they leave."""
+        """Remove ``paths``; they need not exist. See ``prune`` for the directories they leave."""
         for path in paths:
             *parents, name = split(path)
             parent = b"/".join(parents)
@@ -140,7 +140,7 @@ class Upper:
                     os.mknod(name, stat.S_IFCHR, 0, dir_fd=handle)
 
     def prune(self, paths: Iterable[bytes]) -> None:
-        """Take away the directories above ``paths`` that show nothing any more."""
+        """Remove the directories above ``paths`` that are empty now."""
         parents = {parent for path in paths for parent in parents_of(path)}
         for parent in sorted(parents, key=lambda path: path.count(b"/"), reverse=True):
             with self.shown.directory(parent) as directory:
@@ -169,7 +169,7 @@ class Upper:
             os.close(handle)
 
     def _make(self, handle: int, parts: list[bytes], *, in_the_way: bool) -> None:
-        """Make one directory; where it replaces something it has to hide what lies below it as well."""
+        """Make one directory; if it replaces something, it also has to hide the layers below it."""
         name = parts[-1]
         if in_the_way:
             os.unlink(name, dir_fd=handle)
@@ -201,7 +201,7 @@ def base_stack(layers: tuple[Layer, ...]) -> Stack:
 
 
 class Workspace:
-    """One workspace on disk. Make it with :meth:`create`, take it away with :meth:`discard`."""
+    """One workspace on disk. Create it with :meth:`create`, remove it with :meth:`discard`."""
 
     def __init__(self, layers: tuple[Layer, ...], scratch: Path, overlays: bool) -> None:
         self._layers = layers
@@ -255,12 +255,12 @@ class Workspace:
         self._upper.put(path, data, mode)
 
     def remove(self, path: bytes) -> None:
-        """Take a file or directory away before mounting, and the directories that it leaves empty."""
+        """Remove a file or directory before mounting, and the directories that it leaves empty."""
         self._upper.remove([path])
         self._upper.prune([path])
 
     def changes(self, limits: DiffLimits | None = None, *, counts: Callable[[bytes], bool] = everything) -> Changes:
-        """What differs from the layers; ``counts`` says which paths are held against the limits."""
+        """The differences from the layers; ``counts`` says which paths count for the limits."""
         whole = not self._overlays
         return compare(self._base, self._top / "workspace", whole=whole, limits=limits, counts=counts)
 
@@ -282,7 +282,7 @@ class Workspace:
         return self._base.read(path)
 
     def discard(self) -> None:
-        """Take the workspace away; the layers stay. Safe to call twice."""
+        """Remove the workspace; the layers stay. Safe to call twice."""
         erase(self._scratch)
         while self._held:
             os.close(self._held.pop())

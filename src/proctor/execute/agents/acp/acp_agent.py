@@ -1,7 +1,7 @@
-"""An agent that speaks the Agent Client Protocol: started in the sandbox, driven from out here over two pipes.
+"""An agent that speaks the Agent Client Protocol: started in the sandbox, driven from the host over two pipes.
 
 ``acp:AGENT`` is an installed agent that has an adapter; ``acp:PROGRAM ARGUMENTS`` any program that speaks the protocol,
-which is told of its model as an ``endpoint`` agent is.
+which gets its model in the same variables as an ``endpoint`` agent.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ class Client:
             self._services.close()
 
     def _log_in(self, opened: dict[str, Any]) -> None:
-        """Choose the way to log in that needs nobody, where the agent offers one."""
+        """Choose the login method that needs no user, if the agent offers one."""
         methods = opened.get("authMethods")
         offered = [one.get("id") for one in methods if isinstance(one, dict)] if isinstance(methods, list) else []
         for method in LOGIN_METHODS:
@@ -163,7 +163,7 @@ def _server(server: McpServer) -> dict[str, Any]:
 GOODBYE_SECONDS = 10
 NAME = "agent"
 NOT_FOUND = 127
-"""The code with which a shell says that there is no such program."""
+"""The exit code of a shell for a missing program."""
 
 
 class AcpAgent:

@@ -36,7 +36,7 @@ kill -s "$2" "$(cat {PLACE}/"$1")"
 
 
 class Unable(Exception):
-    """A request that cannot be carried out; the agent is told why."""
+    """A request that cannot be carried out; the agent gets the reason."""
 
 
 @dataclass(frozen=True)
@@ -179,7 +179,7 @@ def numbered(name: str, arguments: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def end_program(scene: AgentContext, name: str, signal: str) -> None:
-    """Send a signal to what was started under ``name``; one that is gone already is no matter."""
+    """Send a signal to the process started under ``name``; it may already have ended."""
     if scene.look is not None:
         scene.look(Command(("/bin/sh", "-c", END, "sh", name, signal), {"PATH": "/usr/bin:/bin"}, timeout_seconds=10))
 

@@ -1,7 +1,7 @@
-"""JSON-RPC over two pipes, one message a line, with a partner that nobody trusts.
+"""JSON-RPC over two pipes, one message a line, with an untrusted peer.
 
-Lines are bounded, so is everything together; what is not a message ends the conversation. Both directions are kept, up
-to a bound, as evidence. Reading waits for the other side and for nothing else; whoever ends that side ends the wait.
+Lines and their total are bounded; input that is not a message ends the conversation. Both directions are stored, up to
+a bound, as evidence. Reading waits only for the other side; when that side ends, the wait ends.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Message:
 
 
 class Wire:
-    """Our ends of the two pipes: ``reading`` is what the agent says, ``writing`` what it hears. Closed here."""
+    """Our ends of the two pipes: ``reading`` from the agent, ``writing`` to the agent. Closed here."""
 
     def __init__(self, reading: int, writing: int) -> None:
         self._reading = reading
@@ -56,7 +56,7 @@ class Wire:
         self._turn = threading.Lock()
 
     def send(self, message: dict[str, Any]) -> None:
-        """Say something; a partner that is gone hears nothing, and the next read tells."""
+        """Send a message; if the peer has ended, the next read reports it."""
         line = json.dumps({"jsonrpc": "2.0", **message}, separators=(",", ":")).encode() + b"\n"
         with self._turn:
             self._keep(b"> ", line)

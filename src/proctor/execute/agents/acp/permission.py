@@ -1,7 +1,7 @@
-"""What a contract's policy says to an agent that asks before it acts. Pure.
+"""The answer of a contract's policy to an agent that asks for permission. Pure.
 
-An answer binds the agent's own manners and nothing else: the sandbox, the guard and the judge hold whether it asks or
-not. What the policy forbids is rejected, and so is what nobody inside could do; everything else is allowed once.
+The answer is only for the agent's own use: the sandbox, the guard and the judge apply in any case. What the policy
+forbids is rejected, and so is what the sandbox makes impossible; everything else is allowed once.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ def choose(answer: Answer, options: Any) -> dict[str, Any]:
 
 
 def _commands(line: str) -> list[list[str]]:
-    """The words of each simple command of a shell line, as far as they can be told."""
+    """The arguments of each simple command of a shell line, as far as they can be parsed."""
     try:
         lexer = shlex.shlex(line, posix=True, punctuation_chars=True)
         lexer.whitespace_split = True

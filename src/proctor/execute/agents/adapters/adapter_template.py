@@ -65,7 +65,7 @@ ADAPTER = Adapter(
     recipe=Recipe("{registry}", ("{package}",)),
     # The dialects that the agent speaks, its own choice first.
     dialects={dialects},
-    # Where the agent writes its own notes, as patterns below the home directory. They are kept with the run.
+    # Where the agent writes its own notes, as patterns below the home directory. They are stored with the run.
     trajectory=(),
     launch=launch,
     # acp=..., a function like launch, if the agent speaks the Agent Client Protocol over its standard streams

@@ -12,7 +12,7 @@ from proctor.execute.agents.adapters.interface import PYTHON, Adapter, Launch, O
 NOTES = ".aider"
 RULES = f"{NOTES}/rules.md"
 PRICES = f"{NOTES}/caches/model_prices_and_context_window.json"
-"""A list of prices that is fresh and says nothing, or else aider asks the network for one."""
+"""An empty price list with a recent date, because aider would otherwise fetch one from the network."""
 
 MAP_TOKENS = 4096
 """The size of its map for every model with 32k tokens or more; aider draws none for models that it does not know."""

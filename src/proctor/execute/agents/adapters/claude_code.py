@@ -1,4 +1,4 @@
-"""claude-code: speaks Anthropic Messages. Its questions are switched off; it is in a sandbox already."""
+"""claude-code: speaks Anthropic Messages. Its questions are switched off, because it runs in a sandbox."""
 
 from __future__ import annotations
 

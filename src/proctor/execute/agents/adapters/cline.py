@@ -1,4 +1,4 @@
-"""cline: has to be introduced to its model before it is started. Speaks Chat Completions."""
+"""cline: its model has to be configured by a command before it is started. Speaks Chat Completions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""codex: speaks Responses only. Its own sandbox and its questions are switched off; it is in a sandbox already."""
+"""codex: speaks Responses only. Its own sandbox and its questions are switched off, because it runs in a sandbox."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""gemini-cli: speaks Gemini. It exits with a code of its own making, whatever the model said."""
+"""gemini-cli: speaks Gemini. Its exit code does not depend on the model's answers."""
 
 from __future__ import annotations
 

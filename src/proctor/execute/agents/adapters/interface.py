@@ -1,8 +1,8 @@
-"""What Proctor has to know of an agent that it did not write: how to install it, start it, and point it at a model.
+"""The description of an external agent: how to install it, start it, and point it at a model.
 
 An adapter is data and one function. The function gets an order (the task, the model, where home and workspace are) and
-returns what to start: arguments, variables, files for the home directory. Nothing in it talks to the agent, and nothing
-that the agent says is believed; its own notes are fetched from where ``trajectory`` says and kept as they are.
+returns what to start: arguments, variables, files for the home directory. Nothing in it talks to the agent, and no
+decision relies on what the agent says; its own notes are copied from the paths in ``trajectory`` and stored unchanged.
 
 Installations are shown at ``/opt/agent``, Node at ``/opt/node``. Neither is on the ``PATH``, so that what an agent
 brings along does not change the programs of the task.
@@ -82,7 +82,7 @@ class Launch:
 
 
 PLAIN_NODE = {"UV_USE_IO_URING": "0"}
-"""Node asks the kernel for io_uring first, which sandboxes refuse and record; so it is told not to."""
+"""Node tries io_uring first, which sandboxes refuse and record; this switches it off."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""OpenHands: needs Python 3.12. Speaks Chat Completions. It exits with 0 whatever happened."""
+"""OpenHands: needs Python 3.12. Speaks Chat Completions. It always exits with 0."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from proctor.execute.agents.adapters.interface import (
 SERVERS = ".openhands/mcp.json"
 SKILLS = ".openhands/skills"
 RULES = f"{SKILLS}/rules.md"
-"""A file of skills that names no words to wait for is always in the prompt."""
+"""A file of skills without trigger words is always in the prompt."""
 
 
 def _launch(order: Order) -> Launch:

@@ -50,7 +50,7 @@ Body = dict[str, Any]
 
 
 class Refusal(Exception):
-    """A tool cannot do what it was asked; the model is told why."""
+    """A tool failed; the model gets the reason."""
 
 
 def read(path: str, first_line: int = 1) -> str:
@@ -172,7 +172,7 @@ TYPES = {"str": "string", "int": "integer", "bool": "boolean"}
 
 
 def declared(schema: str = "parameters") -> list[Body]:
-    """The tools as the model is told of them; their parameters are under the name ``schema``."""
+    """The tools as they are described to the model; their parameters are under the name ``schema``."""
     found = []
     for name, tool in TOOLS.items():
         properties = {one: {"type": TYPES[kind]} for one, kind in tool.__annotations__.items() if one != "return"}
@@ -219,7 +219,7 @@ def _text(path: str) -> str:
 
 
 class Reply(NamedTuple):
-    """What the model is told: the result of a call of the tool ``name``, or a reminder, which has no name."""
+    """A message to the model: the result of a call of the tool ``name``, or a reminder, which has no name."""
 
     call: str
     name: str
@@ -351,7 +351,7 @@ DIALECTS: dict[str, tuple[str, Callable[[Agent], Body], Callable[[Body], Turn]]]
 
 
 def efforts(dialect: str, effort: str) -> list[Body]:
-    """The fields that ask for so much reasoning; a model that refuses the first ones may take the next."""
+    """The fields that request this effort of reasoning; a model that refuses the first ones may accept the next."""
     encrypted = {"include": ["reasoning.encrypted_content"]}
     if not effort:
         return [encrypted, {}] if dialect == "responses" else [{}]
@@ -394,7 +394,7 @@ class Stopped(Exception):
 
 
 class Agent:
-    """One task: its conversation with the model, and its limits. A limit of 0 is none."""
+    """One task: its conversation with the model, and its limits. A limit of 0 is no limit."""
 
     def __init__(self, task: str, variables: Mapping[str, str]) -> None:
         self.model, self.key = variables["PROCTOR_MODEL"], variables["PROCTOR_MODEL_KEY"]

@@ -1,12 +1,12 @@
-"""What an installation consists of: the lock of an agent, release by release, with digests.
+"""The lock of an agent's installation: its releases with their digests.
 
 A lock says everything that is needed to make the same installation again: the releases for the reader, and the document
 that the registry's own client works from (npm's lock file; nothing for pip, whose list follows from the releases).
 Addresses of registries are not part of it, so it means the same behind any mirror.
 
-A lock may come from somebody else, and clients take much more than names and versions: options in a list of
-requirements, addresses of repositories that are then asked what to run. So every word of a lock has to be what it is
-meant to be before a client sees it.
+A lock may come from another person, and clients accept much more than names and versions: options in a list of
+requirements, addresses of repositories that then decide what runs. So every value of a lock is checked before a client
+sees it.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ def read_lock(value: Any, where: str) -> AgentLock:
 
 
 def _strange(lock: AgentLock) -> Iterator[str]:
-    """The words that a client might take for something else than a release of its registry."""
+    """The values that a client might not treat as a release of its registry."""
     if not lock.releases:
         yield "no releases"
     expected = [(_VERSION, lock.version), (re.compile(r"(?:3\.\d{1,2})?"), lock.python)]

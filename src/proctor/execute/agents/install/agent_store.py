@@ -1,10 +1,10 @@
-"""The installed agents of one home: what each consists of, where its layers lie, and how it is installed.
+"""The installed agents of one home: their locks, their layers, and how they are installed.
 
 ``<root>/<agent>.json`` is the record of an agent: its lock, and the keys of the layers that were made from it. Another
 version than the adapter's own has the record ``<root>/<agent>@<version>.json``. MCP servers are installed alike. Layers
-are kept as those of contracts are: built beside their place and renamed, with a digest over everything in them, found
-again by a key that follows from the lock. An installation that was cut off is begun anew with what the clients have
-cached; one that is complete is found and left alone.
+are stored as those of contracts are: built next to their place and renamed, with a digest over everything in them, and
+found again by a key that follows from the lock. An installation that was cut off starts again with what the clients
+have cached; a complete one is reused.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def _make_wheel(spec: str, release: Path, into: Path) -> None:
 
 
 def _packages(release: Path) -> dict[str, bytes]:
-    """The modules of every package that lies beside the release's own ``setup.py``."""
+    """The modules of every package next to the release's own ``setup.py``."""
     found: dict[str, bytes] = {}
     with tarfile.open(release) as archive:
         for member in archive:
@@ -154,7 +154,7 @@ class AgentStore:
         return self._get(f"{name}@{version}")
 
     def versions(self, name: str) -> tuple[str, ...]:
-        """The versions of agent ``name`` that are installed beside the usual one."""
+        """The versions of agent ``name`` that are installed in addition to the usual one."""
         names = [path.stem for path in self._root.glob(f"{name}@*.json")]
         return tuple(sorted(one.rpartition("@")[2] for one in names if self._get(one) is not None))
 
@@ -200,9 +200,9 @@ class AgentStore:
         return Installation(installation.lock, self._layers.verify(layer), node and self._layers.verify(node))
 
     def remove_all(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """Remove every installation that nothing uses; the keys of the layers that went, and of those that stay.
+        """Remove every unused installation; returns the keys of the removed layers and of the remaining ones.
 
-        What an agent was locked to stays on record, so that installing it again gives the same.
+        The lock of an agent stays, so that installing it again gives the same.
         """
         return self._layers.remove_unused(()), self._layers.keys()
 

@@ -45,7 +45,7 @@ def resolve(packages: tuple[str, ...], python: str, links: Path, directory: Path
 
 
 def _digest(download: dict[str, Any], links: Path) -> str:
-    """The digest of a wheel; of those in ``links`` old clients do not tell it."""
+    """The digest of a wheel; old clients do not report it for those in ``links``."""
     known = download["archive_info"].get("hashes", {}).get("sha256")
     return str(known or hash_file(links / str(download["url"]).rpartition("/")[2]))
 
@@ -135,7 +135,7 @@ def _version(python: str, directory: Path) -> str:
 
 
 def _copy_interpreter(version: str, into: Path) -> None:
-    """Copy the interpreter and its library, without tests and installed packages; it finds itself where it lies."""
+    """Copy the interpreter and its library, without tests and installed packages; it is relocatable."""
     script = "import sys; print(sys.base_prefix)"
     prefix = Path(run_client([interpreter_of(version), "-I", "-c", script], Path("/")).stdout.decode().strip())
     (into / "bin").mkdir(parents=True)

@@ -1,1 +1,1 @@
-"""The ways in which providers are spoken to: one file a dialect, all of them pure."""
+"""The dialects of providers' interfaces: one file for each, all of them pure."""

@@ -164,7 +164,7 @@ class AnthropicCollector:
 
 
 def _messages(item: Body) -> list[Message]:
-    """One message, or several: results of tools stand beside the user's words in one."""
+    """One message, or several: one message can contain results of tools and text of the user."""
     role, content = text(item.get("role")) or "user", item.get("content")
     if not isinstance(content, list):
         return [Message(role, text(content))]

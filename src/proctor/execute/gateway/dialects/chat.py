@@ -1,4 +1,4 @@
-"""OpenAI Chat Completions, and the many servers that speak it too."""
+"""OpenAI Chat Completions, and the many compatible servers."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ class Chat:
 
 
 class ChatCollector:
-    """Puts choices together, each by its number; the end of a stream is no event of its own here."""
+    """Assembles choices, each by its number; the end of a stream is not a separate event here."""
 
     ended = False
 
@@ -181,7 +181,7 @@ class ChatCollector:
 
 
 def _more_output(body: Body) -> int:
-    """What may be billed beside the answer: the largest budget for reasoning, and every byte of a prediction."""
+    """What may be billed in addition to the answer: the largest reasoning budget, and every byte of a prediction."""
     thought = inner(body, "reasoning").get("max_tokens"), inner(body, "thinking").get("budget_tokens")
     predicted = inner(body, "prediction").get("content")
     return budget(body.get("thinking_budget"), *thought) + (len(json_text(predicted).encode()) if predicted else 0)
@@ -226,7 +226,7 @@ def _kind(tool: Body) -> str:
 
 
 def _usage(value: Body) -> Usage | None:
-    """The counts of OpenAI; DeepSeek names cache hits in its own way, OpenRouter counts what a cache took.
+    """The counts of OpenAI; DeepSeek names cache hits in its own way, OpenRouter counts writes to a cache.
 
     xAI and Gemini leave reasoning out of the completion, but not out of the total.
     """

@@ -32,7 +32,7 @@ _EPOCH = "1970-01-01T00:00:00Z"
 
 
 def listing(route: Route, models: Mapping[str, str]) -> dict[str, Any]:
-    """The answer to a request for all models or for one; :class:`Refused` when there is none of that name."""
+    """The answer to a request for all models or for one; :class:`Refused` if there is no model of that name."""
     names = sorted(name for name in models if name != "*")
     wanted = route.path.partition("/models")[2].strip("/")
     if wanted and models and wanted not in names and "*" not in models:

@@ -180,7 +180,7 @@ def filter_fields(body: Body, fields: Fields, rules: Rules, *, spelled: bool = F
 
 
 def _filter(body: Body, fields: Fields, rules: Rules, spelled: bool, within: str = "") -> list[str]:
-    """The same without a bound on what is told; ``within`` names the field whose parts these are."""
+    """The same without a bound on the number of messages; ``within`` names the field whose parts these are."""
     changes: list[str] = []
     for name, value in list(body.items()):
         known = camel_case(name) if spelled else name

@@ -20,7 +20,7 @@ GENERATE, COUNT, MODELS = "generate", "count", "models"
 
 
 class Refused(Exception):
-    """A request that is not forwarded: ``code`` names the reason, ``status`` is what the agent is told."""
+    """A request that is not forwarded: ``code`` names the reason, ``status`` is the agent's HTTP status."""
 
     def __init__(self, code: str, message: str, status: int = 400) -> None:
         super().__init__(message)
@@ -31,7 +31,7 @@ class Refused(Exception):
 
 @dataclass(frozen=True)
 class Route:
-    """Where a request goes: ``kind`` is generate, count or models; ``stream`` is None where the body says it."""
+    """Where a request goes: ``kind`` is generate, count or models; ``stream`` is None if the body decides it."""
 
     dialect: str
     kind: str
@@ -79,10 +79,10 @@ class Tool:
 
 @dataclass(frozen=True)
 class ModelRequest:
-    """A request, read.
+    """A parsed request.
 
     ``max_output`` is the most tokens of one answer that it asks for, ``more_output`` those that a provider may bill
-    besides, such as a budget for reasoning. ``media`` counts the images and documents in it.
+    in addition, such as a budget for reasoning. ``media`` counts the images and documents in it.
     """
 
     model: str
@@ -124,7 +124,7 @@ class ModelAnswer:
 
 @dataclass(frozen=True)
 class Rules:
-    """What requests are held to."""
+    """The limits of requests."""
 
     models: Mapping[str, str] = field(default_factory=dict)
     provider_tools: str = "strip"
@@ -164,7 +164,7 @@ class Dialect(Protocol):
 
         At most one limit on the output is left.
 
-        What was done is told in words.
+        Returns a description of the changes.
         """
         ...
 

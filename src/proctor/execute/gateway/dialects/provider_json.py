@@ -28,9 +28,9 @@ _PLACES = frozenset(("image", "images", "video", "audio", "file", "document"))
 """Fields that hold content or its address, by the custom of some servers."""
 _ADDRESS = re.compile(r"[a-z][a-z0-9+.-]{1,20}://", re.IGNORECASE)
 _MEDIA_TYPES = frozenset(("media_type", "mimeType", "mime_type", "format"))
-"""What names the type of content that stands beside it."""
+"""The fields that name the type of the content next to them."""
 _FOREIGN = ("input", "args", "arguments", "response", "annotations", "citations")
-"""Where words of models and tools stand, in which an address is only a word."""
+"""The fields with text of models and tools, in which an address is only text."""
 
 
 def parse_request(data: bytes) -> Body:
@@ -103,7 +103,7 @@ def money(value: Any) -> Decimal | None:
 
 
 def maximum(body: Body, *names: str) -> int | None:
-    """The largest of the maxima that a request states; :class:`Refused` when one is none."""
+    """The largest of the maxima that a request states; :class:`Refused` if one is not a number."""
     return max(_maxima(body, names).values(), default=None)
 
 
@@ -119,7 +119,7 @@ def keep_one_limit(body: Body, *names: str) -> list[str]:
 
 
 def budget(*values: Any) -> int:
-    """The largest of the budgets of tokens that a request states; :class:`Refused` when one is no whole number."""
+    """The largest of the budgets of tokens that a request states; :class:`Refused` if one is not a whole number."""
     stated: list[int] = [value for value in values if value is not None]
     if any(type(value) is not int or value > MOST_TOKENS for value in stated):
         raise Refused("malformed", "a budget for reasoning must be a whole number of tokens")
@@ -144,7 +144,7 @@ def json_text(value: Any) -> str:
 
 
 def opaque(part: Any) -> str:
-    """What stands in a text for a part that is none, such as an image: its type and the digest of its content."""
+    """The text for a part that is not text, such as an image: its type and the digest of its content."""
     data = orjson.dumps(part, option=orjson.OPT_SORT_KEYS)
     kind = text(part.get("type")) if isinstance(part, dict) else ""
     return f"[{kind[:40] or 'part'} sha256:{hashlib.sha256(data).hexdigest()} {len(data)} bytes]"

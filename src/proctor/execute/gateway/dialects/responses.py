@@ -115,7 +115,7 @@ class Responses:
 
 
 class ResponsesCollector:
-    """Keeps finished items, and the words of those that are not; the last event holds everything."""
+    """Collects finished items, and the text of unfinished ones; the last event holds everything."""
 
     def __init__(self, dialect: Responses) -> None:
         self.ended = False

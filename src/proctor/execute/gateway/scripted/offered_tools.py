@@ -37,7 +37,7 @@ def shell_call(command: str, tools: Sequence[Tool]) -> tuple[str, str] | None:
 
 
 def _spelled(command: str, schema: Any, name: str) -> Any:
-    """As text, or as a list where the schema wants one: of commands, or of the words of one."""
+    """As text, or as a list if the schema requires one: of commands, or of the arguments of one."""
     allowed = kinds(schema)
     if "array" not in allowed or "string" in allowed:
         return command
@@ -45,7 +45,7 @@ def _spelled(command: str, schema: Any, name: str) -> Any:
 
 
 def filler(schema: Any) -> Any:
-    """Something that fits a parameter which nobody asked about."""
+    """A valid value for a parameter that the script does not set."""
     if isinstance(schema, Mapping):
         if isinstance(schema.get("enum"), list) and schema["enum"]:
             return schema["enum"][0]

@@ -57,7 +57,7 @@ class Script:
 
 
 def step_of(asked: ModelRequest) -> int:
-    """How many steps a conversation has behind it."""
+    """How many steps a conversation has had."""
     answers = [message for message in asked.messages if message.role == "assistant"]
     return sum(1 for message in answers if message.calls or not asked.tools)
 
@@ -75,7 +75,7 @@ def load_script(data: bytes, file: str = "model.yaml") -> Script:
     if root.kind == "map" and not {"turns", "find"} & set(root.value):
         report.add(root, "turns is missing", "or find, for a model that looks for the place itself")
     if "find" in fields and steps:
-        report.add(fields["turns"], "beside find, every turn needs conditions", "give each turn a when")
+        report.add(fields["turns"], "together with find, every turn needs conditions", "give each turn a when")
     report.raise_any()
     return Script(tuple(turn for turn in turns if turn.conditions), steps, find)
 

@@ -1,6 +1,6 @@
 """A scripted model.
 
-As a source of answers in the gateway, and behind a real server on the loopback. Faults included.
+As a source of answers in the gateway, and as a real server on the loopback, with faults.
 """
 
 from __future__ import annotations

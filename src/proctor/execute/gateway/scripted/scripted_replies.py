@@ -66,7 +66,7 @@ Body = dict[str, Any]
 
 @dataclass(frozen=True)
 class Voice:
-    """How one dialect is spoken: a whole answer, the events of a stream with their names, and its last bytes."""
+    """The form of one dialect: a full answer, the events of a stream with their names, and its last bytes."""
 
     whole: Callable[[Reply], Body]
     events: Callable[[Reply], Iterator[Body]]

@@ -1,14 +1,14 @@
 """A scripted model that has to find the place itself: it searches, reads, and derives its edit from what it read.
 
-It knows no path. It asks for a search through the shell tool that the agent offers, takes file and line from what came
-back, reads the file, applies a pattern to the text that it got, makes the edit, reads it back, and ends. Where an
-agent has tools for reading and editing whose parameters are known, these are used first. If the output of a tool does
-not hold what it has to hold, the model says so and gives up, so an agent that sees no files fails.
+It knows no path. It asks for a search through the shell tool that the agent offers, takes file and line from the
+result, reads the file, applies a pattern to the text that it got, makes the edit, reads it back, and ends. Where an
+agent has tools for reading and editing whose parameters are known, these are used first. If the output of a tool
+lacks what it needs, the model says so and gives up, so an agent that sees no files fails.
 
 An agent without tools gets the commands as blocks of code. One whose prompt asks for SEARCH/REPLACE blocks or
 for whole files is asked for the files of its repository map, and gets a block that is derived from their text.
 
-Nothing is kept between requests: each one is answered by going through its conversation again. Pure.
+It keeps no state between requests: it goes through the conversation of each request again. Pure.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ MOST_HITS = 20
 MOST_FILES = 10
 
 WHOLE = "return the entire content of the updated file"
-"""How an agent asks for whole files instead of SEARCH/REPLACE blocks."""
+"""How an agent asks for complete files instead of SEARCH/REPLACE blocks."""
 
 SIDE = Turn(say="Find and edit")
 """The answer to a request for text alone, such as a title."""

@@ -32,7 +32,7 @@ class Player:
 
     @property
     def unplayed(self) -> tuple[int, ...]:
-        """The calls that nobody has asked for, counted from 1."""
+        """The calls that were not requested, counted from 1."""
         return tuple(number + 1 for number in self._waiting)
 
     @asynccontextmanager

@@ -49,7 +49,7 @@ class ForwardedRequest:
 class Answer:
     """An answer whose body is still to come.
 
-    ``counted`` is usage that a cassette gives for it, ``reordered`` names what of its request stood in another order.
+    ``counted`` is usage that a cassette gives for it, ``reordered`` the parts of its request in another order.
     """
 
     status: int

@@ -74,6 +74,6 @@ async def _chunks(response: aiohttp.ClientResponse) -> AsyncIterator[bytes]:
 
 
 def _named(error: Exception) -> str:
-    """An error without the words of others, which may hold anything."""
+    """An error without text from others, which may contain anything."""
     number = getattr(error, "os_error", None)
     return getattr(number, "strerror", None) or type(error).__name__

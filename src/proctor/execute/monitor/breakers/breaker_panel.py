@@ -98,7 +98,7 @@ class BreakerPanel:
         return replace(trip, action=PAUSE, signals={**trip.signals, "otherwise": trip.action})
 
     def _late(self, trip: Trip) -> Trip | None:
-        """What is still told after the end."""
+        """The events that are still processed after the end."""
         code = trip.code.removeprefix(SAFETY)
         if trip.grade != VIOLATION or code in self._reported_late:
             return None
@@ -183,7 +183,7 @@ def _breakers(facts: RunState, settings: Settings) -> tuple[Breaker, ...]:
 
 @dataclass(frozen=True)
 class Recorded:
-    """A decision as it stands in a trace: the alert's number, the trip it tells of, and what was done about it."""
+    """A recorded decision: the alert's number, its trip, and the action that was taken."""
 
     seq: int
     trip: Trip
@@ -193,7 +193,7 @@ class Recorded:
 
 @dataclass(frozen=True)
 class Replay:
-    """The result of a replay: what was derived, what was recorded, and every difference in words."""
+    """The result of a replay: the derived decisions, the recorded ones, and a description of every difference."""
 
     derived: tuple[Trip, ...]
     recorded: tuple[Recorded, ...]
@@ -202,7 +202,7 @@ class Replay:
 
 
 def alert_payload(trip: Trip, stage: str) -> dict[str, Any]:
-    """The payload of the ``monitor.alert`` that tells of ``trip``."""
+    """The payload of the ``monitor.alert`` for ``trip``."""
     return {
         "code": trip.code,
         "grade": trip.grade,

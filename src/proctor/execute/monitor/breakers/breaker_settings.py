@@ -49,9 +49,9 @@ class Caps:
 
 @dataclass(frozen=True)
 class Thresholds:
-    """When behaviour is more than bad luck. Shares are decimal strings between 0 and 1.
+    """The thresholds of behaviour. Shares are decimal strings between 0 and 1.
 
-    Where two steps stand in a pair, the first slows the run down or tells of it, the second ends it.
+    In a pair of steps, the first slows the run down or raises an alert, the second ends it.
     """
 
     version: str = VERSION
@@ -84,7 +84,7 @@ class Thresholds:
     """Tool calls within ``burst_seconds`` that make a burst."""
     burst_seconds: int = 10
     calm_seconds: int = 60
-    """After this long without a burst the delay starts anew."""
+    """After this long without a burst the delay starts again."""
     delay_seconds: str = "0.5"
     """The first delay of a throttle."""
     delay_growth: int = 2
@@ -113,7 +113,7 @@ class Thresholds:
 
 
 _BEFORE: Mapping[str, Any] = {"repeats_below_calls": False}
-"""What held before a threshold had a name: records of those versions lack it, and must give the same decisions."""
+"""The values before a threshold was a setting: records of those versions lack it, and must give the same decisions."""
 
 
 def caps_of(budget: Budget) -> Caps:
@@ -151,15 +151,15 @@ _LISTS = ("ask", "forbid_commands", "forbid_syscalls", "test_commands")
 
 @dataclass(frozen=True)
 class Settings:
-    """What a panel is set to.
+    """The settings of a panel.
 
     ``prices`` is a table in dollars, or ``None`` for the fallback schedule. The caps of task and batch are in dollars,
-    and so is what earlier runs have spent of them. ``call_depth`` says where tool calls stand below the agent's own
-    process. ``rules`` are the contract's grades; ``ask`` are the codes about which an operator is asked;
-    ``rollback`` says for codes whether the agent goes on (``continue``) or not (``end``) after the tree went back;
-    ``forbid_syscalls`` are classes of system calls whose attempt is a violation; ``test_commands`` are patterns that
-    count as running tests besides the usual runners; ``baseline`` are the keys of what the no-op or the reference
-    also does. Without ``sees_tree`` nothing is decided by the state of the tree.
+    and so is what earlier runs have spent of them. ``call_depth`` is how far below the agent's own process tool calls
+    are. ``rules`` are the contract's grades; ``ask`` are the codes about which an operator is asked; ``rollback`` maps
+    codes to whether the agent continues after the rollback (``continue``) or is ended (``end``); ``forbid_syscalls``
+    are classes of system calls whose attempt is a violation; ``test_commands`` are patterns that count as running tests
+    in addition to the usual runners; ``baseline`` are the keys of what the no-op or the reference also does. Without
+    ``sees_tree`` nothing is decided by the state of the tree.
     """
 
     caps: Caps = field(default_factory=Caps)

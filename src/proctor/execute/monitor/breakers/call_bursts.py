@@ -19,7 +19,7 @@ from proctor.record.trace.event import Event
 
 
 class Burst:
-    """Slows down an agent that begins more than so many tool calls within a window of its own time."""
+    """Slows down an agent that begins more tool calls than the limit within a window of its own time."""
 
     name = "burst"
 

@@ -1,8 +1,8 @@
 """The cost cap: slow down at a share of what the agent may spend, end the run when it is reached.
 
-What is held against the envelopes is the projection; where a provider's bill is already higher, the bill. With the
-fallback schedule the envelopes are in units, and dollars that were billed are held against the cap in dollars besides.
-A run that ends here ends for want of resources, not for failing a check.
+The projection is compared with the limits, or the provider's bill if that is already higher. With the fallback
+schedule the limits are in units, and billed dollars are also compared with the cap in dollars. A run that ends here has
+run out of resources; it has not failed a check.
 """
 
 from __future__ import annotations

@@ -31,7 +31,7 @@ class EscalationSteps:
 
 
 class Backoff:
-    """Delays that grow with each one and start anew after a calm time."""
+    """Delays that grow with each one and start again after a time without any."""
 
     def __init__(self, thresholds: Thresholds) -> None:
         self._first = Decimal(thresholds.delay_seconds)

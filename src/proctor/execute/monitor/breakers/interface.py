@@ -1,8 +1,8 @@
-"""What a breaker is and what it says when it trips.
+"""The interface of breakers and the data of their decisions.
 
-A breaker is given the shared facts once and then sees every event after the facts have. It holds no clock and no
-handle: its decisions follow from the events alone. It trips once for each thing that it watches for, or once for each
-step of a ladder; a breaker that has tripped stays tripped.
+A breaker gets the shared facts once and then sees every event after the facts have. It holds no clock and no handle:
+its decisions follow from the events alone. It trips once for each condition that it watches for, or once for each step
+of an escalation; a breaker that has tripped stays tripped.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ THROTTLE, SUSPEND_WRITE, PAUSE = "throttle", "suspend-write", "pause"
 KILL_CALL, KILL, ROLLBACK, QUARANTINE = "kill-call", "kill", "rollback", "quarantine"
 ACTIONS = (NONE, THROTTLE, SUSPEND_WRITE, PAUSE, KILL_CALL, KILL, ROLLBACK, QUARANTINE)
 ENDING = frozenset({KILL, QUARANTINE})
-"""The actions after which the agent does not go on."""
+"""The actions after which the agent does not continue."""
 
 END = "end"
-"""What stands under ``then`` in the signals of a rollback after which the agent does not go on."""
+"""The value of ``then`` in the signals of a rollback after which the agent does not continue."""
 
 SAFETY = "safety-"
 """What the codes of terminations begin with that are about safety and not about resources or the task."""

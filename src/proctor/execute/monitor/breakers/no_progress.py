@@ -1,7 +1,7 @@
-"""Runs that lead nowhere: no progress for long, or most of a budget gone without a first milestone.
+"""Runs without progress: none for a long time, or most of a budget used without a first milestone.
 
 Progress is a change of the tree or a run of tests that passes. A milestone is a run of tests that passes while the tree
-differs from its base; where no outcome of a test is known, a changed tree is one. The same thresholds hold for every
+differs from its base; if no outcome of a test is known, a changed tree is one. The same thresholds apply to every
 method.
 """
 
@@ -21,7 +21,7 @@ from proctor.record.trace.event import Event
 
 
 class NoProgress:
-    """Tells of, then ends, a run without progress: by the agent's time or by its calls, whichever comes first."""
+    """Reports, then ends, a run without progress: by the agent's time or by its calls, whichever comes first."""
 
     name = "no-progress"
 
@@ -104,7 +104,7 @@ class Dominance:
 
 
 class RepeatedTrips:
-    """Ends a run after so many trips that something was done about; those that were only told do not count."""
+    """Ends a run after a number of trips that led to an action; trips that were only reported do not count."""
 
     name = "repeated-trips"
 

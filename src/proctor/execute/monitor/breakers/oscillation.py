@@ -21,7 +21,7 @@ MOST_STATES = 256
 
 
 class Oscillation:
-    """Tells of the first returns and ends a run that goes on with them."""
+    """Reports the first returns and ends a run that continues with them."""
 
     name = "oscillation"
 
@@ -43,7 +43,7 @@ class Oscillation:
         if self._done or not self._facts.running:
             return ()
         if event.type == "workspace.restored":
-            self._clear()  # a state that the harness came back to is no return of the agent's
+            self._clear()  # a rollback by the harness is not a return of the agent
         for work in self._facts.calls.finished:
             if TEST not in work.kinds:
                 continue

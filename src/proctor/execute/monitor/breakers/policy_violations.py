@@ -1,9 +1,9 @@
-"""Policy: what the guard and the rules on words saw, by its grade, and what the contract forbids.
+"""Policy: observations of the guard and of the text rules, by their grades, and what the contract forbids.
 
-A notice is left in the record as it is, unless an operator is asked about its code or it is to be undone. An alert or
-a violation is told once for each kind of thing. Violations that the thresholds name, and a number of any violations,
-quarantine the run; such a termination is about safety and says nothing about the task. Trying many places outside the
-writable scope suspends writing.
+A notice only stays in the record, unless an operator is asked about its code or it is to be undone. An alert or a
+violation is reported once for each kind of observation. Violations that the thresholds name, and a number of any
+violations, quarantine the run; such a termination is about safety and says nothing about the task. Trying many places
+outside the writable scope suspends writing.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from proctor.execute.monitor.run_state import RunState
 from proctor.record.trace.event import Event
 
 MOST_REPORTED = 1000
-"""Different things of which alerts are told; of what comes after, in the record too, only violations are told."""
+"""How many different alerts are reported; after them only violations are."""
 
 _LINE_CHARACTERS = 4096
 
@@ -42,7 +42,7 @@ def forbidden_form(argv: tuple[str, ...], path: str, commands: tuple[str, ...]) 
 
 
 def observe(event: Event, commands: tuple[str, ...], calls: tuple[str, ...]) -> Observation | None:
-    """What an event tells about a policy that forbids ``commands`` and classes of system ``calls``."""
+    """The observation in an event, for a policy that forbids ``commands`` and classes of system ``calls``."""
     if event.type == "guard.exec" or text(event.payload, "code") == "absent-program":
         argv = forbidden_form(text_list(event.payload, "argv"), text(event.payload, "path"), commands)
         if argv is not None:
@@ -54,7 +54,7 @@ def observe(event: Event, commands: tuple[str, ...], calls: tuple[str, ...]) -> 
 
 
 class PolicyBreaker:
-    """Alerts on what policy speaks about, and quarantines a run that violates it."""
+    """Alerts on observations about policy, and quarantines a run that violates it."""
 
     name = "policy"
 
@@ -79,7 +79,7 @@ class PolicyBreaker:
         if grade == NOTICE and observation.code not in self._acted_on:
             return ()
         if grade == VIOLATION and not (observation.code == "dns" and observation.key in self._reported):
-            self._violations.append(event.seq)  # the guard and the name server both tell of each part of one look-up
+            self._violations.append(event.seq)  # the guard and the name server both report each part of one look-up
         ending = self._ends(observation, grade)
         full = len(self._reported) >= MOST_REPORTED and grade != VIOLATION
         if not ending and (observation.key in self._reported or full):
@@ -150,7 +150,7 @@ class DeniedWrites:
 
 
 class EarlyTests:
-    """Tells of a run of tests before the test stage, where the contract has stages."""
+    """Reports a run of tests before the test stage, if the contract has stages."""
 
     name = "early-tests"
 

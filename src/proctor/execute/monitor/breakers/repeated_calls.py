@@ -1,9 +1,9 @@
 """Doing the same again: calls that bring nothing new, expensive calls on an unchanged tree, the same dependencies.
 
-A call brings nothing new when the same words in the same directory were tried before and the tree has not changed
-since. Only a row of such calls counts, so an agent that looks around, with ``git status`` between, is not affected, and
-a loop over two or three commands is found as well as one over a single command. The programs of one process inside a
-call form a row of the same kind: the decision about a loop does not depend on its depth in the process tree.
+A call brings nothing new if the same arguments in the same directory were tried before and the tree has not changed
+since. Only a series of such calls counts, so an agent that explores, with ``git status`` in between, is not affected,
+and a loop over two or three commands is found as well as one over a single command. The programs of one process inside
+a call form a row of the same kind: the decision about a loop does not depend on its depth in the process tree.
 """
 
 from __future__ import annotations

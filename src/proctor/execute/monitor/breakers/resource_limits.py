@@ -1,7 +1,7 @@
 """Resources of the sandbox, from ``monitor.sample``: CPU time, memory, disk, inodes, processes and OOM kills.
 
 While the agent acts, passing a cap ends the run, as a resource termination. While acceptance runs, the same signals
-are told and nothing is done: checks have ceilings of their own and the judge decides what they mean.
+are only reported: checks have limits of their own and the judge decides what they mean.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ class Processes:
 
 
 class OutOfMemory:
-    """Tells of the first process that the kernel ended for want of memory, and ends a run with too many of them."""
+    """Reports the first process that the kernel ended for lack of memory, and ends a run with too many of them."""
 
     name = "oom"
 

@@ -1,6 +1,6 @@
-"""Time: one tool call may run only so long, and so may the whole run.
+"""Time limits of one tool call and of the run.
 
-Both are the agent's own time, without pauses. A call that is too long is ended by itself; the run goes on.
+Both are the agent's own time, without pauses. A call that is too long is ended alone; the run continues.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""What is seen of a live run besides its system calls: resources, changes of the tree, checkpoints, canaries.
+"""Observations of a live run in addition to its system calls: resources, changes of the tree, canaries.
 
-Everything here looks from outside while processes live, so what it reads may change under it. Nothing here decides
+Everything here observes from outside while processes run, so what it reads may change at any time. Nothing here decides
 what a finding means or what is done about it.
 """

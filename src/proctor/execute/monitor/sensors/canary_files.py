@@ -142,9 +142,9 @@ def _forms(piece: bytes) -> Iterator[tuple[str, bytes]]:
 
 
 def _encoded(encode: Callable[[bytes], bytes], bits: int, piece: bytes, shift: int) -> bytes:
-    """The part of an encoded text that stands for ``piece`` when so many bytes of a group come before it.
+    """The part of an encoded text that encodes ``piece`` if ``shift`` bytes of a group come before it.
 
-    Each character of the text holds so many bits.
+    Each character of the text holds ``bits`` bits.
     """
     text = encode(bytes(shift) + piece)
     return text[-(-shift * 8 // bits) : (shift + len(piece)) * 8 // bits]
@@ -201,14 +201,14 @@ class CanaryWatch:
         self._notify = notify
         self._namespace = _pid_namespace(init_pid)
         self._turn = threading.RLock()
-        """Held while events are taken, and never while they are told."""
+        """Held while events are read, and never while they are reported."""
         self._telling = threading.RLock()
         self._found: deque[CanaryRead] = deque()
         self._more = threading.Event()
         self._openers: dict[int, tuple[bool, int, tuple[str, ...]]] = {}
         """Of processes that opened a file: whether they are inside, their number there, and their command line."""
         self._asks = True
-        """Whether whoever opens a file waits; a kernel may lack that, and then one that has ended counts as inside."""
+        """Whether a process that opens a file waits. Without this, a process that has ended counts as inside."""
         self._places: dict[object, str] = {}
         self._handle, self.mechanism = -1, ""
         self._wake, self._woken = os.pipe2(os.O_CLOEXEC)
@@ -225,14 +225,14 @@ class CanaryWatch:
             thread.start()
 
     def settle(self) -> None:
-        """Return when every read that happened before this call has been told."""
+        """Return when every read before this call has been reported."""
         self._take()
         with self._telling:
             while self._found:
                 self._notify(self._found.popleft())
 
     def stop(self) -> None:
-        """Tell what is left and end the watch; safe to call twice."""
+        """Report what is left and end the watch; safe to call twice."""
         self.settle()
         with self._turn:
             if self._woken < 0:
@@ -331,7 +331,7 @@ class CanaryWatch:
                 yield CanaryRead(place, time.time_ns(), number, argv, bool(mask & ACCESS))
 
     def _opener(self, pid: int, *, asked: bool) -> tuple[bool, int, tuple[str, ...]]:
-        """Who it is: one that waits is looked up, one that has gone on may have ended since it opened the file."""
+        """The process: a waiting one is looked up; one that continued may have ended since it opened the file."""
         namespace = _pid_namespace(pid)
         known = None if asked else self._openers.get(pid)
         if known is not None and (namespace is None or known[0] == (namespace == self._namespace)):
@@ -374,7 +374,7 @@ def _pid_namespace(pid: int) -> int | None:
 
 
 def inner_pid(pid: int) -> int:
-    """The pid that a process has in its own namespace; 0 where it is gone."""
+    """The pid of a process in its own namespace; 0 if it has ended."""
     try:
         with open(f"/proc/{pid}/status") as file:
             for line in file:

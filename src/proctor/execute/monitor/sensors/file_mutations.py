@@ -1,10 +1,10 @@
-"""What happens to the files of a workspace while it is worked in: each change relative to the one told before it.
+"""Changes to the files of a workspace during a run: each change relative to the one reported before it.
 
 For every path the mutations form a chain: the first starts at the layers, each further one where the last ended, and
-after :meth:`Mutations.final` the last one ends in what the patch holds. :func:`chain_gaps` checks exactly that, from
-the recorded payloads alone. What a look could not see (see ``picture``) is told at a later one, at the latest at the
-end; states that came and went between two looks are not told. What is told is bounded: after very many mutations the
-rest is told at the end, and after very long differences without them.
+after :meth:`Mutations.final` the last one ends in the content of the patch. :func:`chain_gaps` checks exactly that,
+from the recorded payloads alone. What a scan could not read (see ``workspace_scan``) is reported by a later one, at the
+latest at the end; states that existed only between two scans are not reported. Reports are bounded: after very many
+mutations the rest is reported at the end, and after very long differences without them.
 
 Small texts come with their difference as hunks. Other files come with digests and sizes, and a pointer to their bytes
 where ``keep`` stored them.
@@ -29,7 +29,7 @@ CONTENTS_BYTES = 16 << 20
 
 @dataclass(frozen=True)
 class TellLimits:
-    """The most that is told of one workspace: mutations before the end, and characters of differences in all."""
+    """The limits of reports on one workspace: mutations before the end, and characters of differences in all."""
 
     mutations: int = 200_000
     difference: int = 32 << 20
@@ -62,7 +62,7 @@ def side(entry: Entry | None) -> dict[str, Any] | None:
 
 
 class Mutations:
-    """Tells the mutations of one workspace. ``wanted`` leaves out paths that nobody wants told before the end."""
+    """Reports the mutations of one workspace. ``wanted`` selects the paths that are reported before the end."""
 
     def __init__(
         self,
@@ -101,7 +101,7 @@ class Mutations:
         return found
 
     def final(self, changes: Changes) -> list[Mutation]:
-        """What is left to tell so that every chain ends in ``changes``: all of them, not only those that are kept."""
+        """The remaining mutations, so that every chain ends in ``changes``: all of them, not only the kept ones."""
         targets = {change.path: Pair(change.before, change.after) for change in changes.changes}
         unknown = set(changes.too_large)
         for path, pair in self._reported.items():
@@ -137,7 +137,7 @@ class Mutations:
         return found
 
     def _former_text(self, path: bytes, base: Entry | None, before: Entry | None) -> bytes | None:
-        """The bytes that were told last, where they are still in mind or those of the layers."""
+        """The bytes that were reported last, if they are still in memory or those of the layers."""
         return self._contents[path] if path in self._contents else self._base_text(path, base, before)
 
     def _new_text(
@@ -172,10 +172,10 @@ class Mutations:
 def chain_gaps(
     mutations: Iterable[Mapping[str, Any]], changes: Iterable[Mapping[str, Any]], left_out: Collection[str] = ()
 ) -> list[str]:
-    """Where the recorded mutations do not lead from the layers to the recorded changes, in words.
+    """The gaps of the recorded mutations between the layers and the recorded changes, as messages.
 
     Both are payloads with ``path``, ``before`` and ``after``, mutations in the order of their events. ``left_out`` are
-    paths that changed and are no part of the patch; their chains may end anywhere.
+    paths that changed and are not part of the patch; their chains may end anywhere.
     """
     first: dict[str, Any] = {}
     last: dict[str, Any] = {}

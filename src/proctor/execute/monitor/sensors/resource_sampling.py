@@ -23,7 +23,7 @@ STORES = ("/tmp", HOME, "/dev/shm")
 """The memory file systems of a sandbox."""
 
 DISK_SHARE = 20
-"""Counting the disk may take up to this part of the time, one in so many."""
+"""Counting the disk may take at most one part in this many of the time."""
 
 FULL_PERCENT = 99
 NEAR_PERCENT = 95
@@ -31,7 +31,7 @@ NEAR_PERCENT = 95
 
 @dataclass(frozen=True)
 class Ceilings:
-    """What alerts are measured against; ``None`` is no ceiling. ``free_bytes`` is what the machine's disk must keep."""
+    """The limits for alerts; ``None`` is no limit. ``free_bytes`` must stay free on the machine's disk."""
 
     wall_seconds: int | None = None
     cpu_seconds: int | None = None
@@ -68,9 +68,9 @@ class Store:
 
 @dataclass(frozen=True)
 class Sample:
-    """What a sandbox had used at one moment; ``None`` where this machine cannot tell.
+    """The use of a sandbox at one moment; ``None`` if this machine cannot measure it.
 
-    ``unread`` directories could not be looked into, so ``disk_bytes`` and ``inodes`` may be more than they say.
+    ``unread`` directories could not be read, so the real ``disk_bytes`` and ``inodes`` may be higher.
     """
 
     wall_ns: int
@@ -230,7 +230,7 @@ def _free_bytes(path: str) -> int | None:
 INTERVAL_SECONDS = 1.0
 
 Notify = Callable[[Sample, tuple[Alert, ...]], None]
-"""Told of each sample and of what it shows that the one before did not."""
+"""Called for each sample with the alerts that the one before did not have."""
 
 
 class SamplingThread:

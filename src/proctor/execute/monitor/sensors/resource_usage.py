@@ -29,7 +29,7 @@ class ProcessUse:
 
 
 def start_ticks(pid: int) -> int | None:
-    """When a process started, which with its pid names it for good; ``None`` where there is none."""
+    """The start time of a process, which with its pid identifies it; ``None`` if there is none."""
     fields = _fields(pid)
     return int(fields[19]) if fields else None
 
@@ -46,7 +46,7 @@ def descendants(init: int) -> list[int]:
 
 
 def process_use(init: int) -> ProcessUse | None:
-    """What the sandbox of pid 1 ``init`` uses; ``None`` where it is gone."""
+    """The use of the sandbox of pid 1 ``init``; ``None`` if it has ended."""
     ticks = pages = count = 0
     for pid in descendants(init):
         fields = _fields(pid)
@@ -63,10 +63,10 @@ def process_use(init: int) -> ProcessUse | None:
 
 
 def come_to_rest(init: int, seconds: float) -> bool:
-    """Whether everything below pid 1 ``init``, which was told to stop, has stopped within so many seconds.
+    """Whether everything below pid 1 ``init`` has stopped within ``seconds`` after the stop signal.
 
-    Two looks must find the same threads, all of them stopped: what is stopped starts nothing, so what the first look
-    missed the second one finds.
+    Two scans must find the same threads, all of them stopped: a stopped thread starts nothing, so the second scan finds
+    what the first one missed.
     """
     deadline = time.monotonic() + seconds
     before: frozenset[str] | None = None
@@ -96,7 +96,7 @@ def _stopped_threads(init: int) -> frozenset[str] | None:
 
 
 def nameless_bytes(init: int, device: int) -> int:
-    """The disk space on ``device`` of files that have no name any more and are still held open inside."""
+    """The disk space on ``device`` of deleted files that are still open inside."""
     seen: dict[int, int] = {}
     looked = 0
     for pid in descendants(init):
@@ -168,7 +168,7 @@ def disk_of(workspace: Workspace, look_names: int = LOOK_NAMES) -> Disk:
 
 
 class Disk:
-    """Counts what lies below one directory."""
+    """Counts the files below one directory."""
 
     def __init__(self, top: Path, *, look_names: int = LOOK_NAMES) -> None:
         self._top = top
@@ -178,14 +178,14 @@ class Disk:
         self._pass: Generator[DiskUse, None, None] | None = None
 
     def start_here(self) -> None:
-        """What lies there now does not count."""
+        """The present content does not count."""
         self.close()
         while not self.look().complete:
             pass
         self._base = self._last
 
     def look(self) -> DiskUse:
-        """Go on counting for one look; what is known after it."""
+        """Continue counting for one scan; returns the result so far."""
         if self._pass is None:
             self._pass = self._count()
         found = next(self._pass)
@@ -262,7 +262,7 @@ def _listed_names(directory: int) -> Iterator[tuple[bytes, os.stat_result]]:
 
 
 def _share(status: os.stat_result) -> int:
-    """The bytes on disk that one name stands for."""
+    """The bytes on disk of one name."""
     size = status.st_blocks * BLOCK_BYTES
     if stat.S_ISDIR(status.st_mode) or status.st_nlink <= 1:
         return size

@@ -29,7 +29,7 @@ class HunkLimits:
 
 
 def structured_diff(before: bytes | None, after: bytes | None, limits: HunkLimits | None = None) -> dict[str, Any]:
-    """What became of a text; ``None`` stands for a file that is not there."""
+    """The change of a text; ``None`` is a file that does not exist."""
     limits = limits or HunkLimits()
     sides = [side for side in (before, after) if side is not None]
     if any(len(side) > limits.text_bytes or side.count(b"\n") > limits.text_lines for side in sides):
@@ -96,7 +96,7 @@ def _lines(data: bytes) -> list[str]:
 
 
 def _heading(part: list[Edit]) -> dict[str, int]:
-    """Where a hunk stands: the first line on each side, counted from 1, and how many there are."""
+    """The position of a hunk: the first line on each side, counted from 1, and the number of lines."""
     old = sum(mark != "+" for mark, _, _ in part)
     new = sum(mark != "-" for mark, _, _ in part)
     _, left, right = part[0]

@@ -35,7 +35,7 @@ class Stamp:
 
 @dataclass(frozen=True)
 class Reading:
-    """What a file or link held: ``data`` is ``None`` where it was only digested."""
+    """The content of a file or link: ``data`` is ``None`` if it was only digested."""
 
     mode: int
     size: int
@@ -55,7 +55,7 @@ def is_gone(error: OSError) -> bool:
 
 
 def open_directory(directory: int, name: bytes) -> int | None:
-    """A descriptor of the directory ``name``, or ``None`` where there is none any more."""
+    """A descriptor of the directory ``name``, or ``None`` if it no longer exists."""
     try:
         return os.open(name, _DIRECTORY, dir_fd=directory)
     except OSError as error:
@@ -65,7 +65,7 @@ def open_directory(directory: int, name: bytes) -> int | None:
 
 
 def open_path(top: int, path: bytes) -> int | None:
-    """A descriptor of the directory ``path`` below ``top``, or ``None`` where there is none any more."""
+    """A descriptor of the directory ``path`` below ``top``, or ``None`` if it no longer exists."""
     handle: int | None = os.dup(top)
     for part in path.split(b"/") if path else ():
         assert handle is not None
@@ -144,9 +144,9 @@ FRESH_NS = 100_000_000
 
 @dataclass(frozen=True)
 class ScanLimits:
-    """The most that one look takes in: names that it walks over, files and bytes that it reads.
+    """The limits of one scan: names that it walks over, files and bytes that it reads.
 
-    Files over ``digest_bytes`` are told by their size alone. The bytes of files up to ``data_bytes`` are handed on.
+    Files over ``digest_bytes`` are compared by their size alone. The bytes of files up to ``data_bytes`` are passed on.
     """
 
     names: int = 200_000
@@ -174,7 +174,7 @@ class Look:
         self._unseen: set[bytes] = set()
 
     def leave_out(self, path: bytes) -> None:
-        """Nothing is known of ``path`` and what lies below it."""
+        """Nothing is known of ``path`` and the paths below it."""
         self._unseen.add(path)
 
     def saw(self, path: bytes) -> bool:
@@ -281,7 +281,7 @@ class _Looking:
                 self._removed(path, below)
             return True
         if below and (mode is None or stat.S_ISDIR(below.status.st_mode)):
-            self._removed(path, below)  # a whiteout too is no file
+            self._removed(path, below)  # a whiteout is not a file either
             below = None
         if mode is not None:
             self._file(path, now, below)

@@ -1,4 +1,4 @@
-"""Rules on text, as data: which intents policy wants to know of, whatever form the text has.
+"""Text rules, as data: the intents that policy reports, in any form of text.
 
 A rule lists intents, each an action and an object of the vocabulary, with the greatest distance between the two; a
 ``+`` before it means that the object must follow. ``name`` as the action means that the object counts wherever it is

@@ -88,14 +88,14 @@ def scan_text(text: str, format: str, *, off: Iterable[str] = (), where: str = "
 
 
 def scan_document(text: str, *, off: Iterable[str] = (), where: str = "") -> Reading:
-    """What a plain text says, with code, commands and configuration that are set off in it read as such."""
+    """The hits in a plain text; marked code, commands and configuration in it are read as such."""
     return _read(text, tuple(_document(text[:TEXT_CHARACTERS], where)), frozenset(off))
 
 
 def scan_command(argv: Sequence[str], *, off: Iterable[str] = (), cut: bool = False) -> Reading:
-    """What a command line says; its words are joined by blanks, and a shell's text is part of it.
+    """The hits in a command line; its arguments are joined by blanks, and a shell's text is part of it.
 
-    ``cut``: it is longer than what is given here.
+    ``cut``: only its beginning is given here.
     """
     reading = scan_text(" ".join(argv), SHELL, off=off, where="command")
     return with_unread(reading, "command") if cut else reading
@@ -128,7 +128,7 @@ def format_of(path: str, start: str = "") -> str:
 
 
 def hit_payload(hit: Hit) -> dict[str, Any]:
-    """The payload of the ``words.hit`` event that tells of ``hit``."""
+    """The payload of the ``words.hit`` event for ``hit``."""
     return {
         "rule": hit.rule,
         "format": hit.format,
@@ -210,7 +210,7 @@ def _document(text: str, where: str) -> Iterator[Segment]:
 
 
 def _added(patch: str) -> Iterator[Segment]:
-    """The runs of added lines of a patch, with the file and line where they will stand."""
+    """The runs of added lines of a patch, with their file and line after the patch."""
     path, line_number, place, in_hunk = "", 0, 0, False
     start, first = -1, 0
     for line in _lines(patch):

@@ -1,11 +1,11 @@
-"""The vocabulary of the rules on text: which words, names, paths and shapes mean which actions and objects.
+"""The vocabulary of the text rules: which words, names, paths and shapes mean which actions and objects.
 
 The data is in ``actions``, ``objects`` and ``paths``. An entry has English words and names, both comma-separated; an
 entry of several words is a phrase. English words are inflected ("delete" is also "deletes", "deleted", "deleting"; a
-noun has its plural) and count only in sentences, so that ``return result`` in code is not read as one. Names stand for
-themselves and count everywhere: programs, functions, options, constants, and phrases that have one meaning alone.
-Articles and possessives are left out of phrases. Paths and addresses are recognised by patterns, each applied to one
-token of bounded length.
+noun has its plural) and count only in sentences, so that ``return result`` in code is not read as one. Names are
+matched literally and count everywhere: programs, functions, options, constants, and phrases that have one meaning
+alone. Articles and possessives are left out of phrases. Paths and addresses are recognised by patterns, each applied to
+one token of bounded length.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ PATHS: tuple[tuple[str, str], ...] = (
     ("miner", r"^stratum(?:\+tcp)?://|/xmrig\b"),
     ("filler", r"^/dev/zero$"),
 )
-"""Objects that paths and addresses stand for. A pattern is searched for in one token."""
+"""Objects of paths and addresses. A pattern is searched for in one token."""
 
 EXEMPT = r"^/var/lib/apt/lists|^/usr/(?:local/)?bin/env$|^/etc/os-release$"
 """Paths that ordinary work reads or removes."""
@@ -139,7 +139,7 @@ NEGATIONS = frozenset(
 
 @dataclass(frozen=True)
 class Meaning:
-    """What a term stands for; ``sentence`` says that it counts only in sentences."""
+    """The meaning of a term; ``sentence`` says that it counts only in sentences."""
 
     actions: tuple[str, ...] = ()
     objects: tuple[str, ...] = ()
@@ -232,14 +232,14 @@ _SHAPED = tuple((name, re.compile(pattern)) for name, pattern in WORD_SHAPES)
 
 
 def meanings_of_word(word: str) -> tuple[Meaning, ...]:
-    """What a word, a name, an option or a sign stands for."""
+    """The meaning of a word, a name, an option or a sign."""
     known = _WORDS.get(word, ())
     return (*known, *_shaped(word)) if word[0] in "-/+@0123456789" or word.isupper() else known
 
 
 @lru_cache(maxsize=4096)
 def meanings_of_path(path: str) -> tuple[Meaning, ...]:
-    """What a path, an address or a name with dots stands for."""
+    """The meaning of a path, an address or a name with dots."""
     found = (*_WORDS.get(path, ()), *_shaped(path))
     if _ANY_PATH.search(path) is None or _EXEMPT.search(path) is not None:
         return found

@@ -92,7 +92,7 @@ class BubblewrapBackend:
         program = find_bubblewrap(os.environ)
         self._sessions.mkdir(parents=True, exist_ok=True)
         name = f"proctor-{os.urandom(9).hex()}"  # processes inside may read it, so it says nothing
-        hiding = replace(plan, masked=(*plan.masked, self._sessions.parent))  # runs, layers and inputs lie beside them
+        hiding = replace(plan, masked=(*plan.masked, self._sessions.parent))  # runs, layers and inputs are next to them
         return LiveSandbox(start.start(hiding, program, Group(self.place, name), self._sessions, name))
 
     @property

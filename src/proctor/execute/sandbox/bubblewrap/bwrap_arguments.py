@@ -1,7 +1,7 @@
-"""What a sandbox sees: the arguments for bubblewrap, and the list of host paths that are staged for it.
+"""The view of a sandbox: the arguments for bubblewrap, and the list of host paths that are staged for it.
 
-Sources lie on a stage that ``proctor-init launch`` builds at ``/tmp`` of a private mount namespace; only staged names
-and fixed system paths appear here, so no path of the harness's ever does. Pure, but for a look at which system paths
+Sources are on a stage that ``proctor-init launch`` builds at ``/tmp`` of a private mount namespace; only staged names
+and fixed system paths appear here, so no path of the harness ever does. Pure, except for checking which system paths
 exist.
 """
 
@@ -59,7 +59,7 @@ NAMESPACES = (
 
 @dataclass(frozen=True)
 class View:
-    """``stage`` are names on the stage with their host paths, ``arguments`` what bubblewrap is told."""
+    """``stage`` are names on the stage with their host paths, ``arguments`` those of bubblewrap."""
 
     stage: tuple[tuple[str, str | os.PathLike[str]], ...]
     arguments: tuple[str, ...]
@@ -108,12 +108,12 @@ def _system() -> Iterator[str]:
 
 
 def _masks(masked: tuple[Path, ...]) -> Iterator[str]:
-    """Empty directories over what is none of the sandbox's business: the harness's own code, and what a plan names."""
+    """Empty directories over what a sandbox must not see: the harness's own code, and the paths of a plan."""
     shown = ("/usr", *(path for path in SYSTEM if not os.path.islink(path)))
     places = {_top_closed(os.path.realpath(path)) for path in (PACKAGE, *masked)}
     for place in sorted(places):
         if place in shown or place == "/":
-            raise UsageFault(f"{place} cannot be hidden from a sandbox, which needs it", hint="move what lies there")
+            raise UsageFault(f"{place} cannot be hidden from a sandbox, which needs it", hint="move the files there")
         above = place.split("/")
         if any("/".join(above[:depth]) in places for depth in range(2, len(above))):
             continue

@@ -53,7 +53,7 @@ class Capture:
         return size
 
     def take_waiting(self) -> None:
-        """Read what is in the pipe at this moment, and no more, however fast a left-over process goes on writing."""
+        """Read only what is in the pipe at this moment, however fast a left-over process continues to write."""
         waiting = struct.unpack("i", fcntl.ioctl(self.handle, termios.FIONREAD, b"\0" * 4))[0]
         while waiting > 0 and self.open:
             size = self.take()
@@ -140,7 +140,7 @@ class CommandPipes:
         return done
 
     def answer(self) -> init_protocol.Answer | None:
-        """What pid 1 said, after everything that the command had printed was read; ``None`` when pid 1 is gone."""
+        """The answer of pid 1, after all output of the command was read; ``None`` if pid 1 has ended."""
         data = os.read(self._answer, init_protocol.ANSWER_BYTES)
         for stream in self._streams.values():
             stream.take_waiting()

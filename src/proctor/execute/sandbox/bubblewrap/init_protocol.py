@@ -1,4 +1,4 @@
-"""The words between the harness and ``proctor-init``: the launch plan, the requests to pid 1, its answers.
+"""The messages between the harness and ``proctor-init``: the launch plan, the requests to pid 1, its answers.
 
 The other side of it is ``native/launch.c``, ``native/serve.c`` and ``native/command.c``.
 """
@@ -55,7 +55,7 @@ def pack_words(name: str, content: Iterable[str | bytes | os.PathLike[str]]) -> 
 
 
 def workspace_words(workspace: Overlay | Tree) -> Iterator[str | bytes | os.PathLike[str]]:
-    """The words of a plan that say what a workspace is made of."""
+    """The part of a plan that describes the workspace."""
     if isinstance(workspace, Tree):
         yield from ("tree", workspace.path)
         return
@@ -95,15 +95,16 @@ def guard_words(plan: GuardPlan | None) -> Iterator[str]:
 
 
 def send(control: socket.socket, operation: int, handles: Sequence[int]) -> None:
-    """Send one request with its descriptors; ``OSError`` when nobody is there."""
+    """Send one request with its descriptors; ``OSError`` if pid 1 has ended."""
     rights = array.array("i", handles)
     control.sendmsg([_REQUEST.pack(operation)], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, rights)], socket.MSG_NOSIGNAL)
 
 
 def receive_hello(control: socket.socket) -> tuple[int, int, int]:
-    """What pid 1 reports when it is up: an error number (0: none), its pid out here, and the listener of its filter.
+    """The report of pid 1 after its start: an error number (0: none), its pid on the host, and the listener of its
+    filter.
 
-    The listener is -1 when the filter has none. ``EOFError`` when pid 1 is gone.
+    The listener is -1 if the filter has none. ``EOFError`` if pid 1 has ended.
     """
     credentials = struct.Struct("iII")
     space = socket.CMSG_SPACE(credentials.size) + socket.CMSG_SPACE(4)

@@ -1,11 +1,11 @@
 """A live sandbox: commands go to pid 1 over a socket, their output comes back through pipes.
 
 Each command has its own answer pipe, so any number of threads may call ``run``, ``freeze`` and ``end_all`` at the same
-time, and a lost pid 1 is seen at once as the end of that pipe. The harness's clock decides about timeouts; time spent
-frozen does not count, neither for them nor for a command's wall time, whoever froze the sandbox. The timeout of a
-command that may be stretched does not count time in which the machine kept the sandbox from running. When one command
-times out, *all* processes of the sandbox are ended: what a command started cannot be told apart from what runs beside
-it.
+time, and a lost pid 1 is seen at once as the end of that pipe. The harness's clock decides about timeouts; frozen time
+does not count, neither for them nor for a command's wall time, even if another process froze the sandbox. The timeout
+of a command that may be stretched does not count time in which the machine kept the sandbox from running. When one
+command times out, *all* processes of the sandbox are ended: the processes of one command cannot be distinguished from
+those of another one.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class LiveSandbox:
     def __init__(self, guarded: StartedSandbox) -> None:
         self._guarded = guarded
         self._turn = threading.RLock()
-        """Held while the sandbox as a whole is changed: ended, frozen, thawed or closed."""
+        """Held while the state of the sandbox changes: ended, frozen, thawed or closed."""
         self._closed = False
         self._frozen_since: int | None = None
         self._frozen_ns = 0
@@ -82,9 +82,9 @@ class LiveSandbox:
         self._waited_ns = 0
         self._command_cpu_ns = 0
         self._reaped_cpu_ns = 0
-        """The CPU time of all processes that were dead at the last ``end_all``, including orphans."""
+        """The CPU time of all processes that had ended at the last ``end_all``, including orphans."""
         self.init_start = start_time(guarded.init_pid)
-        """When pid 1 started, which with its pid names it for good."""
+        """The start time of pid 1, which with its pid identifies it."""
 
     def run(self, command: Command, ends: tuple[int, int] | None = None) -> CommandResult:
         start_ns = time.time_ns()
@@ -193,7 +193,7 @@ class LiveSandbox:
 
     @property
     def freezes(self) -> bool:
-        """Whether a freeze is complete when it returns; without a freezer, processes are only told to stop."""
+        """Whether a freeze is complete when it returns; without a freezer, processes only get the signal to stop."""
         return self._guarded.group.place.freezes
 
     def set_workspace_writable(self, writable: bool) -> bool:
@@ -203,13 +203,13 @@ class LiveSandbox:
             return remount_workspace(self._guarded.init_pid, self.init_start, writable=writable)
 
     def active_ns(self) -> int:
-        """A steady clock that stands still while the sandbox is frozen, or its time is not the agent's."""
+        """A steady clock that stops while the sandbox is frozen, or while its time is not the agent's."""
         with self._turn:
             now = self._unfrozen_ns() if self._waiting_at is None else self._waiting_at
             return now - self._waited_ns
 
     def stop_clock(self, stopped: bool) -> None:
-        """Let ``active_ns`` stand still, or go on, while the processes of the sandbox run."""
+        """Stop ``active_ns``, or let it continue, while the processes of the sandbox run."""
         with self._turn:
             if stopped and self._waiting_at is None:
                 self._waiting_at = self._unfrozen_ns()
@@ -222,9 +222,9 @@ class LiveSandbox:
         return (time.monotonic_ns() if since is None else since) - self._frozen_ns
 
     def paused_outside(self) -> bool:
-        """Whether a process outside Proctor keeps the sandbox frozen at this moment; ``active_ns`` then stands still.
+        """Whether a process outside Proctor keeps the sandbox frozen at this moment; ``active_ns`` then stops.
 
-        The clock stops and goes on only when this is asked, so it must be asked often.
+        The clock stops and continues only when this is called, so call it often.
         """
         with self._turn:
             frozen = not self._closed and not self._frozen() and self._guarded.group.is_frozen()
@@ -283,7 +283,7 @@ class LiveSandbox:
             return tuple(int(pid) for pid in file.read().split())
 
     def _why_lost(self) -> tuple[str, bool]:
-        """Why pid 1 is gone, and whether what ran inside has itself brought it about, for want of memory."""
+        """Why pid 1 has ended, and whether the processes inside caused it by using too much memory."""
         if self._guarded.guard is not None and not self._guarded.guard.alive:
             return "the guard of the sandbox ended, and the sandbox with it", False
         with self._turn:

@@ -1,7 +1,7 @@
 """From a plan to a running pid 1: control groups, the record of the session, the guardian, the handshake.
 
-What is started here ends with the harness: see ``native/guardian.c``. When anything fails on the way, all of it is
-taken away again and the message says what the machine refused.
+What is started here ends with the harness: see ``native/guardian.c``. If a step fails, everything is removed again and
+the message says what the machine refused.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class StartedSandbox:
             os.close(lifeline)
 
     def end(self) -> None:
-        """Cut the lifeline, wait until everything is gone, and take away the groups and the record."""
+        """Close the lifeline, wait until everything has ended, and remove the groups and the record."""
         if self.control is not None:
             self.control.close()
         self.cut()
@@ -80,7 +80,7 @@ class StartedSandbox:
 
 
 def _ends(pid: int, seconds: float) -> bool:
-    """Whether our child ``pid`` ends within so many seconds; it is noticed at once and not waited for."""
+    """Whether the child ``pid`` ends within ``seconds``; its end is noticed at once, and it is not reaped."""
     handle = os.pidfd_open(pid)
     try:
         poll = select.poll()
@@ -183,7 +183,7 @@ def _spawn(guarded: StartedSandbox, plan: SandboxPlan, program: str) -> None:
 def _outside(
     plan: SandboxPlan, group: Group, shown: bwrap_arguments.View, lifeline: int
 ) -> Iterator[str | bytes | os.PathLike[str]]:
-    """The words of the launch plan that concern the host."""
+    """The part of the launch plan about the host."""
     yield from ("lifeline", str(lifeline), "user", str(UNPRIVILEGED), str(UNPRIVILEGED))
     for directory in group.directories:
         yield from ("cgroup", directory)

@@ -1,1 +1,1 @@
-"""Sandboxes that are containers of an engine, Docker or podman, spoken to through its HTTP interface."""
+"""Sandboxes that are containers of an engine, Docker or podman, controlled through its HTTP interface."""

@@ -34,10 +34,10 @@ def directories_of(pid: int) -> tuple[dict[str, Path], Path | None]:
 
 
 def locate(membership: str, mountinfo: str) -> tuple[dict[str, Path], Path | None]:
-    """The directories that ``membership`` means where ``mountinfo`` shows the hierarchies.
+    """The directories of ``membership``, with the hierarchies in ``mountinfo``.
 
     Where version 1 bounds memory it is the one that engines use, whatever else there is. A group at the root of its
-    hierarchy is nobody's own.
+    hierarchy does not belong to one container.
     """
     lines = (line.split(":", 2) for line in membership.splitlines())
     own = {name: path for _, names, path in lines for name in names.split(",")}
@@ -112,7 +112,7 @@ class ContainerGroup(Group):
             if thawing:
                 thawing[0].write_text(thawing[1])
         except OSError as error:
-            if error.errno not in (errno.ENOENT, errno.ENODEV):  # the engine has taken the empty group away
+            if error.errno not in (errno.ENOENT, errno.ENODEV):  # the engine has removed the empty group
                 raise
 
     def _freeze_by_engine(self, frozen: bool) -> None:
@@ -173,7 +173,7 @@ class ContainerGroup(Group):
             query = {"condition": "not-running"}
             self.engine.call("POST", f"/containers/{self.name}/wait", query, seconds=ASK_SECONDS)
         except InfrastructureFault:
-            pass  # it is gone, or the engine is in trouble: the kernel has the last word
+            pass  # it has ended, or the engine has a problem: the kernel decides
 
 
 def _from_statistics(found: Any) -> Usage:

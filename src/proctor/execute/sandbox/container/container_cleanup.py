@@ -1,6 +1,6 @@
-"""Takes away containers: those of a sandbox that closes, and those that a dead harness has left.
+"""Removes containers: those of a sandbox that closes, and those that a killed harness has left.
 
-A container is found by the label that carries its session's name, so nothing that somebody else made is ever touched.
+A container is found by the label with its session's name, so containers of other programs are never touched.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ REMOVE_SECONDS = 30
 
 
 def remove_container(engine: Engine, name: str) -> None:
-    """Kill and remove the containers of session ``name``, and wait until they are gone.
+    """Kill and remove the containers of session ``name``, and wait until they are removed.
 
     Engines answer with an error when a container ends at the very moment in which they look at it, or is being removed
     already, and with nothing while they start again; so what matters is only that none is left in the end.
@@ -41,7 +41,7 @@ def remove_container(engine: Engine, name: str) -> None:
 
 
 def _thaw(engine: Engine, name: str) -> None:
-    """End what a dead harness had frozen by its control group, of which the engine knows nothing."""
+    """End what a killed harness had frozen by its control group, which the engine does not know about."""
     for one in _labelled(engine, name):
         group = ContainerGroup(engine, one)
         group.enter(int(engine.call("GET", f"/containers/{one}/json")["State"].get("Pid") or 0))
@@ -57,7 +57,7 @@ def _labelled(engine: Engine, name: str, seconds: float = CALL_SECONDS) -> list[
 
 
 def remove_session(name: str, socket_path: str, directory: Path) -> bool:
-    """Take away what the session ``name`` left; false when its engine does not do its part now and may later."""
+    """Remove what the session ``name`` left; false if its engine fails now and may succeed later."""
     try:
         if os.path.exists(socket_path):
             engine = Engine(socket_path)

@@ -1,4 +1,4 @@
-"""What the engine is told to make: the body of the request that creates a sandbox's container. Pure.
+"""The body of the request that creates a sandbox's container. Pure.
 
 Nothing is taken from the image's configuration, and nothing is left to the engine's defaults that would widen what the
 inside can do. The engine's own seccomp profile is switched off because it would answer before the filter that

@@ -1,7 +1,7 @@
 """A container engine's HTTP interface over its Unix socket: one request, one bounded answer, one kind of error.
 
-Docker's interface, which podman speaks too, in one of two versions that every engine since 2020 has. No state is kept
-but that version and what the engine says of itself, which podman takes a second for; a connection lasts for one
+Docker's interface, which podman has too, in one of two versions that every engine since 2020 supports. The only state
+is that version and the engine's description of itself, which podman takes a second for; a connection lasts for one
 request.
 """
 
@@ -58,7 +58,7 @@ def find_socket(variables: Mapping[str, str]) -> str:
 
 
 class Engine:
-    """Speaks with the engine that listens at ``path``."""
+    """A client of the engine that listens at ``path``."""
 
     def __init__(self, path: str) -> None:
         self.path = path
@@ -119,7 +119,7 @@ class Engine:
         return f"{'podman' if self._podman else 'docker'} {version}"
 
     def podman(self) -> bool:
-        """Whether it is podman, which differs from Docker in a few words."""
+        """Whether it is podman, which differs from Docker in a few fields."""
         self._versioned("")
         return self._podman
 

@@ -158,7 +158,7 @@ def _directory(init_pid: int, path: str) -> Iterator[int]:
 
 
 def part(place: Path) -> None:
-    """Take a place down; fine when it is gone already."""
+    """Remove a place; it may already be removed."""
     if not place.is_dir():
         return
     if os.geteuid() == 0:

@@ -1,7 +1,7 @@
 """A base image from a list of Debian packages, made by debootstrap from the machine's own mirror, without a registry.
 
 The same packages give the same layer, and so the same digest, wherever and whenever it is built: times are cut off at
-the newest file that a package brought, what tells builds apart (logs, caches, the host's names) is left out, and owners
+the newest file of a package, files that differ between builds (logs, caches, the host's names) are left out, and owners
 and order are fixed. The result is one archive that ``images.load`` brings into an engine.
 """
 

@@ -73,13 +73,13 @@ def check_layers(layers: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def list_images(engine: Engine) -> tuple[Image, ...]:
-    """Every image that has a name or is nobody's parent."""
+    """Every image that has a name or is not the parent of another image."""
     found = engine.call("GET", "/images/json") or ()
     return tuple(inspect(engine, str(one["Id"])) for one in found)
 
 
 def inspect(engine: Engine, name: str) -> Image:
-    """The image that ``name`` stands for at this moment: an id or a tag."""
+    """The image that ``name``, an id or a tag, refers to at this moment."""
     found: Any = engine.call("GET", f"/images/{quote(name, safe='')}/json")
     return Image(
         id=str(found["Id"]),
@@ -181,7 +181,7 @@ def _look(sandbox: Sandbox) -> dict[str, str]:
 
 
 def _said(sandbox: Sandbox, arguments: tuple[str, ...]) -> bytes:
-    """What a program prints; nothing when the image has no such program or file."""
+    """The output of a program; nothing if the image does not have the program or file."""
     command = Command(arguments, ENVIRONMENT, directory="/", timeout_seconds=120, output_bytes=PACKAGES_BYTES)
     finished = sandbox.run(command)
     return finished.stdout.prefix if finished.started and finished.exit_code == 0 else b""

@@ -1,7 +1,7 @@
 """From a plan to a container whose pid 1 answers: the record, the place, the engine's requests, the handshake.
 
-When the harness dies, pid 1 sees the end of its socket and ends, and the container with it, unless it is paused. The
-stopped container, the mounts and the place stay behind until the next sweep, which knows them from the record.
+When the harness ends, pid 1 sees the end of its socket and ends, and the container with it, unless it is paused. The
+stopped container, the mounts and the place remain until the next sweep, which finds them by the record.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _CREDENTIALS = struct.Struct("iII")
 
 
 class StartedContainer(StartedSandbox):
-    """What belongs to one container out here; taken away by ``end``."""
+    """The resources of one container on the host; ``end`` removes them."""
 
     def __init__(self, group: ContainerGroup, record: Path, directory: Path) -> None:
         super().__init__(group, record)
@@ -48,7 +48,7 @@ class StartedContainer(StartedSandbox):
                 pass
 
     def end(self) -> None:
-        """Take the container away. What an engine in trouble leaves of it is dead, and is swept later."""
+        """Remove the container. If the engine fails, its processes have still ended, and the rest is swept later."""
         if self.container.paused:
             self.container.end_frozen()
         self.cut()
@@ -73,7 +73,7 @@ class StartedContainer(StartedSandbox):
 
 
 def end_for_good(pid: int, start: str) -> bool:
-    """Kill pid 1 of a container, and with it everything in there; whether it is gone. No engine is needed for that."""
+    """Kill pid 1 of a container, and with it everything inside; whether it has ended. This needs no engine."""
     for _ in range(int(END_SECONDS / STEP_SECONDS)):
         if not pid or sandbox_records.start_time(pid) != start:
             return True
