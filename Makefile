@@ -6,7 +6,7 @@ export PYTHONDONTWRITEBYTECODE :=
 PYTHON := .venv/bin/python
 
 PURE := $(addprefix tests/,base contract execute/monitor judge/patch_policy judge/report present record/trace study/analysis \
-    test_layers.py)
+    test_layers.py test_plain_words.py)
 
 QUICK := -m \"not soak and not container and not agents and not browser\"
 
