@@ -156,6 +156,17 @@ def test_a_home_inside_a_file(proctor: Proctor, tmp_path: Path) -> None:
     assert done.stderr.startswith(f"proctor: {tmp_path / 'file'}: Proctor's home would be inside a file\n")
 
 
+def test_a_home_with_a_name_that_is_too_long(proctor: Proctor, tmp_path: Path) -> None:
+    done = proctor("runs", PROCTOR_HOME=str(tmp_path / ("a" * 300)))
+    assert done.returncode == 2 and "cannot be used as Proctor's home: File name too long" in done.stderr
+
+
+def test_an_empty_list_of_runs_names_the_place(proctor: Proctor, tmp_path: Path) -> None:
+    for options, words in (((), "there are no runs"), (("--status", "failure"), "no run matches")):
+        done = proctor("runs", *options)
+        assert done.returncode == 0 and done.stderr == f"proctor: {tmp_path / 'home' / 'runs'}: {words}\n"
+
+
 def test_a_home_whose_runs_are_a_file(proctor: Proctor, tmp_path: Path) -> None:
     (tmp_path / "home").mkdir()
     (tmp_path / "home" / "runs").write_text("")

@@ -41,9 +41,10 @@ def command(status: str | None, contract: str, last: int | None, json_: bool) ->
     contains another; it does not count as a run. The last columns are the start in UTC, the duration, the projected
     cost and the reason of the status.
     """
+    store = run_store()
     wanted = (
         item
-        for item in _newest(run_store())
+        for item in _newest(store)
         if (not status or item.word == status) and (not contract or item.contract == contract)
     )
     found = list(islice(wanted, last))[::-1]
@@ -56,6 +57,9 @@ def command(status: str | None, contract: str, last: int | None, json_: bool) ->
     if json_:
         print_json({"runs": [_record(item) for item in found]})
         return
+    if not found:
+        said = "no run matches" if status or contract else "there are no runs"
+        click.echo(printable(f"proctor: {store.runs}: {said}"), err=True)
     reports = [_sealed(item) for item in found]
     columns = {
         "RUN": [item.id for item in found],

@@ -91,8 +91,13 @@ class Home:
 
 def _directory(path: Path) -> Path:
     """``path`` unless it, or what it would be created in, is something else than a directory."""
-    there = next(place for place in (path, *path.parents) if place.exists())
-    if not there.is_dir():
+    try:
+        there = next(place for place in (path, *path.parents) if place.exists())
+        is_directory = there.is_dir()
+    except OSError as error:
+        hint = "set PROCTOR_HOME to a directory that you can write to"
+        raise UsageFault(f"cannot be used as Proctor's home: {error.strerror}", where=str(path), hint=hint) from None
+    if not is_directory:
         what = "Proctor's home is not a directory" if there == path else "Proctor's home would be inside a file"
         raise UsageFault(what, where=str(there), hint="set PROCTOR_HOME to a directory")
     return path
