@@ -50,6 +50,14 @@ class Trace:
         return [(one.argv, one.exit_code) for one in self.commands]
 
 
+@pytest.mark.parametrize("flags", [("-c",), ("-lc",), ("-o", "pipefail", "-c"), ("-c", "--")])
+def test_a_shell_that_supervises_another_one_is_not_run_again(flags: tuple[str, ...]) -> None:
+    trace = Trace().call({"command": TEXT})
+    trace.program(5, "bash", "-c", 'kill -0 "$1" && "$2" -c "$3"', "supervisor", "2", "bash", TEXT)
+    trace.program(6, "bash", *flags, TEXT, parent=5).program(7, "sort", parent=6).exit(6, 1).exit(5, 1).result("none")
+    assert trace.rows == [(("bash", *flags, TEXT), 1)]
+
+
 def test_the_agent_itself_its_start_and_its_snapshots_are_not_run_again() -> None:
     trace = Trace()
     trace.program(3, "node", "--max-old-space-size=9", "/opt/agent/cli.js", "-p", "task").program(4, "git", "status")

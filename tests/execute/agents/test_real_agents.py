@@ -87,6 +87,10 @@ CASES = [
     ("gptme", "anthropic"),
     ("acp:gptme", "chat"),
     ("letta", "chat"),
+    ("droid", "chat"),
+    ("droid", "anthropic"),
+    ("droid", "responses"),
+    ("acp:droid", "chat"),
 ]
 
 MODELS = {("continue", "responses"): "gpt-5"}
@@ -129,6 +133,7 @@ OPTION_CASES = [
     ("copilot", "chat", "gpt-5"),
     ("kimi", "chat", "gpt-5"),
     ("vibe", "chat", "gpt-4o"),
+    ("droid", "chat", "gpt-5"),
 ]
 
 Proctor = Callable[..., subprocess.CompletedProcess[str]]

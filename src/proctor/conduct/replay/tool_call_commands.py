@@ -20,6 +20,7 @@ results belong to the calls in their order.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -158,8 +159,11 @@ def _is_exact(line: Line, argv: tuple[str, ...]) -> bool:
 def _is_shell(argv: Iterable[str]) -> bool:
     """Whether a program is a shell that was given text to run, and nothing behind it."""
     argv = tuple(argv)
-    flags = [word for word in argv[1:-1] if word.startswith("-") and not word.startswith("--")]
-    return program_name(argv) in SHELLS and any("c" in word for word in flags)
+    before = argv[1:-1]
+    takes_text = [place for place, word in enumerate(before) if re.fullmatch("-[a-zA-Z]*c[a-zA-Z]*", word)]
+    if program_name(argv) not in SHELLS or not takes_text:
+        return False
+    return all(word.startswith("-") for word in before[takes_text[0] :])
 
 
 def _as_it_was(event: Event) -> Choice:

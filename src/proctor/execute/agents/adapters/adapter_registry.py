@@ -239,6 +239,7 @@ NAMES = (
     "vibe",
     "gptme",
     "letta",
+    "droid",
     "claude-code",
 )
 
