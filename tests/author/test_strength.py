@@ -97,7 +97,7 @@ def test_the_sample_is_drawn_with_the_seed(proctor: Proctor, make_contract: Any)
     ("name", "content", "words"),
     [
         ("results", '{"kind":"other"}\n', "of another contract or reference"),
-        ("results", "text\n", "no results of `proctor strength`"),
+        ("results", "text\n", "not results of `proctor strength`"),
         ("equivalent", "0123456789ab\n", "line 1 gives no reason"),
     ],
 )
@@ -173,7 +173,7 @@ def test_what_the_author_calls_equivalent_is_counted_and_listed(proctor: Proctor
 
 def test_a_list_of_equivalents_that_is_no_text_is_refused(tmp_path: Path) -> None:
     (tmp_path / "list").write_bytes(b"0123456789ab caf\xe9\n")
-    with pytest.raises(UsageFault, match=r"list: byte 17 is no UTF-8\n  save the list as UTF-8"):
+    with pytest.raises(UsageFault, match=r"list: byte 17 is not UTF-8\n  save the list as UTF-8"):
         read_equivalent(tmp_path / "list")
     (tmp_path / "marked").write_bytes(b"\xef\xbb\xbf0123456789ab why\n")
     assert read_equivalent(tmp_path / "marked") == {"0123456789ab": "why"}

@@ -19,7 +19,7 @@ def test_a_contract_is_measured_once_its_repository_is_at_hand(proctor: Proctor,
     contract = make_contract()
     before = json.loads(proctor("lint", contract, "--json").stdout)["complexity"]
     assert "tree_files" not in before["measures"]
-    assert "not at hand" in before["unknown"]["tree_files"]
+    assert "not on this machine" in before["unknown"]["tree_files"]
     said = json.loads(proctor("validate", contract, "--times", "1", "--json").stdout)["complexity"][0]
     assert said["unknown"] == {}
     sizes = sum(len(text) for text in make_contract.FILES.values())
@@ -80,7 +80,7 @@ REFERENCE = {"reference files", "reference lines", "reference directories"}
 def test_what_a_reference_would_tell_is_unknown_until_it_fits_the_tree(proctor: Proctor, make_contract: Any) -> None:
     contract = make_contract()
     (contract / "fix.patch").write_text(make_contract.FIX.replace("a - b", "a / b"))
-    for words in ("not at hand", "does not fit"):
+    for words in ("not on this machine", "does not fit"):
         shown = proctor("show", contract).stdout
         told = {name for line in shown.splitlines() if words in line for name in REFERENCE if f"{name} unknown" in line}
         assert told == REFERENCE, shown

@@ -71,7 +71,7 @@ def test_no_file_of_the_home_holds_a_planted_secret(vaulted: Proctor, asked: tup
 def test_an_agent_whose_words_held_a_secret_cannot_act_again(vaulted: Proctor, asked: tuple[Any, ...]) -> None:
     row = started(vaulted, *asked, "--redact-secrets")
     refused = vaulted("replay", row["run"], "--tools")
-    assert refused.returncode == 2 and "held a secret, which is not on record" in refused.stderr
+    assert refused.returncode == 2 and "contained a secret, which is not recorded" in refused.stderr
     assert "--acceptance" in refused.stderr
 
 
@@ -96,7 +96,7 @@ def test_a_batch_whose_agent_held_a_secret_goes_on_when_its_words_are_given_agai
     shutil.rmtree(sorted((home / "runs").iterdir())[-1])
 
     refused = vaulted("run", "--resume")
-    assert refused.returncode == 2 and "held a secret, which the batch does not keep" in refused.stderr
+    assert refused.returncode == 2 and "contained a secret, which the batch does not store" in refused.stderr
     assert "--resume --agent" in refused.stderr
     other = vaulted("run", "--resume", "--agent", AGENT.replace(KEY, KEY[:-1] + "X"))
     assert other.returncode == 2 and "was begun without this agent" in other.stderr
@@ -118,7 +118,8 @@ def test_a_batch_that_cannot_be_made_again_is_not_taken_up(
     started(vaulted, *asked, "--redact-secrets")
     shutil.rmtree(next((tmp_path / "home" / "runs").iterdir()))
     refused = vaulted("run", "--resume")
-    assert refused.returncode == 2 and "--agent-files held a secret, which the batch does not keep" in refused.stderr
+    assert refused.returncode == 2
+    assert "--agent-files contained a secret, which the batch does not store" in refused.stderr
 
 
 def test_agents_are_not_changed_when_a_batch_goes_on(

@@ -210,7 +210,7 @@ def test_tool_calls_that_held_a_secret_are_not_made_again_without_it(
     model = ("--agent", "builtin", "--model", "scripted/m", "--script", "turns.yaml")
     row = started(vaulted, make_contract(), *model, "--redact-secrets")
     done = vaulted("replay", row["run"], "--tools")
-    assert done.returncode == 2 and "held a secret, which is not on record" in done.stderr, done.stdout
+    assert done.returncode == 2 and "contained a secret, which is not recorded" in done.stderr, done.stdout
     assert "[secret:github-token:40:" in done.stderr and token not in done.stderr
 
 

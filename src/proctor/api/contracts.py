@@ -153,9 +153,9 @@ def run_batch(
     home: AnyHome = None,
     watcher: BatchWatcher | None = None,
 ) -> BatchRuns:
-    """Let every agent attempt every contract with every model, ``repeats`` times, ``jobs`` runs side by side.
+    """Let every agent attempt every contract with every model, ``repeats`` times, ``jobs`` runs at a time.
 
-    ``watcher`` gets reports while the runs go on and can stop them; see :class:`~proctor.BatchWatcher`.
+    ``watcher`` gets reports during the runs and can stop them; see :class:`~proctor.BatchWatcher`.
     """
     require_several("contracts", contracts)
     require_several("agents", agents)

@@ -57,7 +57,7 @@ class Run:
 
     @cached_property
     def manifest(self) -> Mapping[str, Any]:
-        """Who and what took part: contract, agent, model, machine and settings."""
+        """The contract, agent, model, machine and settings of the run."""
         found: Mapping[str, Any] = self.directory.read_json(self.directory.manifest)
         return found
 
@@ -87,8 +87,8 @@ def open_run(name: str | Path, home: AnyHome = None) -> Run:
 
 def runs(home: AnyHome = None) -> tuple[Run, ...]:
     """All runs of a home, the oldest first."""
-    shelf = RunStore(home_of(home).runs)
-    return tuple(Run(RunDirectory(shelf.runs / name)) for name in shelf.ids())
+    store = RunStore(home_of(home).runs)
+    return tuple(Run(RunDirectory(store.runs / name)) for name in store.ids())
 
 
 def verify(run: Run | str | Path, home: AnyHome = None) -> Verification:

@@ -86,7 +86,7 @@ def plot(findings: Mapping[str, Any]) -> Figure:
 
 
 def _read(path: Path, reading: Reading) -> tuple[Table, Extras]:
-    """A CSV file, and what is known of it beside its rows."""
+    """A CSV file, and information about it in addition to its rows."""
     read = read_results(path, reading)
     caveats = tuple(choices(reading))
     known = Extras(kind="results", name=read.name, digest=read.digest, caveats=caveats, notes=read.notes)

@@ -1,8 +1,9 @@
-"""Patches that solve nothing and try to pass: what an oracle has to refuse, whatever the task is.
+"""Patches that solve nothing and try to pass: an oracle has to refuse them for every task.
 
-Each is made from the base, the issue and the list of files that the reference touches; those that need the shape of the
-code are made for Python alone, and it is said of the others that they were not made. Special-casing uses the reference,
-but only for the inputs that the issue shows: an oracle that tries nothing else cannot tell it from a solution.
+Each is made from the base, the issue and the list of files that the reference touches; those that need the structure of
+the code are made for Python alone, and the result says that they were not made for other languages. Special-casing uses
+the reference, but only for the inputs that the issue shows: an oracle that tries nothing else cannot distinguish it
+from a solution.
 """
 
 from __future__ import annotations
@@ -141,7 +142,7 @@ def _shown(contract: Contract) -> list[str]:
 
 
 def _values(text: str) -> list[str]:
-    """The constants in a piece of code; of what is none, the text itself."""
+    """The constants in a piece of code; for text that is not code, the text itself."""
     try:
         tree = ast.parse(text, mode="eval")
     except (ValueError, SyntaxError, MemoryError, RecursionError):

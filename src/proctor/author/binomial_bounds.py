@@ -16,7 +16,7 @@ METHOD = "Clopper-Pearson"
 
 @dataclass(frozen=True)
 class Share:
-    """How many of how many, with an interval in which the true share lies with ``confidence``; none without data."""
+    """A count of a total, with an interval that contains the true share with ``confidence``; none without data."""
 
     count: int
     of: int
@@ -36,7 +36,7 @@ class Share:
         return {"count": self.count, "of": self.of, **told, "confidence": str(self.confidence), "method": self.method}
 
     def words(self) -> str:
-        """The share in a few words."""
+        """A short description of the share."""
         if self.low is None or self.high is None:
             return f"{self.count} of {self.of}: undefined, because nothing was counted"
         return f"{self.count} of {self.of} ({_percent(self.low)} to {_percent(self.high)})"
@@ -53,7 +53,7 @@ def share(count: int, of: int, confidence: float = CONFIDENCE) -> Share:
 
 
 def at_most(count: int, of: int, confidence: float = CONFIDENCE) -> float:
-    """The one-sided upper bound: the share is no larger with ``confidence``. For none seen it is 1 - (1 - c)^(1/n)."""
+    """The one-sided upper bound of the share with ``confidence``. For a count of 0 it is 1 - (1 - c)^(1/n)."""
     if count >= of:
         return 1.0
     return _solve(lambda p: 1 - _at_most(count, of, p), confidence)

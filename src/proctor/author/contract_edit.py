@@ -23,10 +23,10 @@ HINT_CHARACTERS = 200
 
 
 def set_ids(contract: Contract, check: Check, field: str, ids: tuple[str, ...]) -> Path:
-    """Let ``field`` of ``check`` list ``ids``: in the file that it names, or in a new one beside the contract.
+    """Let ``field`` of ``check`` list ``ids``: in the file that it names, or in a new one next to the contract.
 
-    A file of ids is never empty, and holds one on each line: where none is left, or one is no line, the contract itself
-    has the list, and the file goes.
+    A file of ids is never empty, and holds one on each line: if none is left, or one does not fit on a line, the
+    contract itself gets the list, and the file is removed.
     """
     named: NamedFile | None = getattr(check, f"{field}_file")
     if not ids or not all(map(_is_line, ids)):
@@ -98,7 +98,7 @@ def _inner(node: Any, step: str | int) -> Any:
 
 
 def _end(node: Any) -> int:
-    """Where the text of a value ends; a block's mark stands at whatever follows it, comments included."""
+    """The end of the text of a value; a block's mark is at the text after it, comments included."""
     if getattr(node, "flow_style", None) is False and node.value:
         last = node.value[-1]
         return _end(last[1] if isinstance(last, tuple) else last)

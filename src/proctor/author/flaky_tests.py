@@ -1,4 +1,4 @@
-"""Which checks come out differently on one and the same tree, and which tests belong in a check's lists.
+"""Which checks have different outcomes on the same tree, and which tests belong in a check's lists.
 
 The judge tries the base and the reference again and again. The first attempt has the declared seed and order; each
 other one has seeds of its own (``PYTHONHASHSEED``, ``PROCTOR_SEED``), and where the runner is pytest the tests run in
@@ -82,7 +82,7 @@ def survey(
 
 
 def _variables(prepared: PreparedBase, check: Check, number: int) -> Mapping[str, str]:
-    """What attempt ``number`` has besides; nothing for the first, which is as declared."""
+    """The additional settings of attempt ``number``; none for the first, which is as declared."""
     if not number:
         return {}
     seed = prepared.contract.environment.seed
@@ -134,7 +134,7 @@ def _signature(said: Checked, listed: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def unsteady_tests(said: list[Checked]) -> set[str]:
-    """The tests that did not come out the same in all attempts."""
+    """The tests with different outcomes in the attempts."""
     names = {test for one in said for test in one.tests}
     return {test for test in names if len({one.tests.get(test, "absent") for one in said}) > 1}
 
@@ -143,7 +143,7 @@ def unsteady_tests(said: list[Checked]) -> set[str]:
 class Derived:
     """The lists of one check as real attempts give them; ``unsteady`` tests are in neither.
 
-    ``problem`` says why they tell nothing: with the reference the check did not come to its end, or no test passed.
+    ``problem`` says why there are none: with the reference the check did not end normally, or no test passed.
     """
 
     check: str
@@ -155,7 +155,7 @@ class Derived:
 
 
 def derive(contract: Contract, observed: tuple[Observed, ...]) -> tuple[Derived, ...]:
-    """The lists of every check that tells its tests apart: what the reference mends, and what passes on both trees."""
+    """The lists of every check with test ids: the tests that the reference fixes, and those that pass on both trees."""
     return tuple(_derived(check, observed) for check in contract.checks if check.results != "exit-code")
 
 

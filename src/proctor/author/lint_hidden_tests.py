@@ -53,7 +53,7 @@ def _directories(check: Check, contract: Contract) -> list[str]:
 
 
 def _is_guarded(directory: str, names: set[str], contract: Contract) -> bool:
-    """Whether a change to a helper beside the tests called ``names`` is undone or forbidden."""
+    """Whether a change to a helper next to the tests called ``names`` is undone or forbidden."""
     suffixes = {posixpath.splitext(name)[1] for name in {name for name in names if is_test(name)} or names}
     patterns = (*contract.policy.protected, *contract.policy.forbidden)
     helpers = [f"{directory}/{HELPER}{suffix}" for suffix in suffixes]

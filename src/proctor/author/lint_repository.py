@@ -1,8 +1,8 @@
-"""Whether a contract's repository is what the contract says, as far as it lies on this machine.
+"""Whether a contract's repository matches the contract, as far as it is on this machine.
 
-Nothing is downloaded, unpacked or run. A repository at an address, or an archive that no run has fetched yet, is not at
-hand, and nothing is said of it. A local one must hold the pinned commit or be the pinned archive, and the reference
-patch must apply to it. Where setup comes first, a patch may be meant for what setup makes: that is a remark only. The
+Nothing is downloaded, unpacked or run. A repository at an address, or an archive that no run has fetched yet, is not
+checked. A local one must hold the pinned commit or be the pinned archive, and the reference
+patch must apply to it. If there are setup steps, a patch may be meant for their results: that is a remark only. The
 variants of tests that a contract declares must apply to their test files.
 """
 
@@ -52,7 +52,8 @@ def remarks_on_repository(contract: Contract, inputs: InputCache) -> tuple[Remar
 
 
 def require_fitting_variants(contract: Contract, inputs: InputCache) -> None:
-    """Refuse declared variants that do not apply to one hidden or protected file; those not at hand are not looked at.
+    """Refuse declared variants that do not apply to one hidden or protected file; files that are not on this machine
+    are not checked.
 
     ``proctor validate`` tries the others, and whether each makes a test fail.
     """
@@ -93,7 +94,7 @@ def _variant_problem(contract: Contract, check: Check, patch: bytes, inputs: Inp
 
 
 def _hidden(contract: Contract, check: Check, inputs: InputCache) -> dict[bytes, tuple[int, bytes]] | None:
-    """The hidden files of ``check`` by their paths in the tree; ``None`` where they are not at hand."""
+    """The hidden files of ``check`` by their paths in the tree; ``None`` if they are not on this machine."""
     fetched = {one.name: all(map(inputs.path, one.source.files)) for one in contract.inputs if one.source.files}
     if not all(fetched.get(one.input, False) for one in check.hidden if one.input):
         return None
@@ -126,7 +127,7 @@ def _is_below_submodules(contract: Contract, patch: bytes) -> bool:
 
 @contextmanager
 def _base(contract: Contract, inputs: InputCache, wanted: frozenset[bytes]) -> Iterator[ReadBase | None]:
-    """Reads the ``wanted`` files of the pristine tree; ``None`` where that is not at hand."""
+    """Reads the ``wanted`` files of the pristine tree; ``None`` if it is not on this machine."""
     repository = contract.repository
     if isinstance(repository, ArchiveRepository):
         yield _archive_reader(contract, repository, inputs, wanted)

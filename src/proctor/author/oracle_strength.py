@@ -2,9 +2,9 @@
 
 Every mutant, every adversary and every alternative solution is judged as a patch, on the base that runs use. A mutant
 that is accepted is a false negative of its category, an alternative that is refused a false positive. A trial without a
-verdict, because a check ran out of time or its runner broke, shows neither: it is in no share and is told by itself. So
-are mutants that the author calls no faults, which is a claim that nothing here checks. What was judged is kept in a
-file, line by line, and is not judged again; what has no verdict is.
+verdict, because a check ran out of time or its runner broke, shows neither: it is not in a share and is reported
+separately. So are mutants that the author declares equivalent, a claim that is not checked here. Verdicts are stored in
+a file, line by line, and those patches are not judged again; patches without a verdict are.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ FILE = 0o100644
 def patch_to(
     prepared: PreparedBase, after: Mapping[bytes, bytes | None], scratch: Path, modes: Mapping[bytes, int] | None = None
 ) -> bytes:
-    """The patch after which every path of ``after`` holds its bytes, or is gone for ``None``.
+    """The patch after which every path of ``after`` holds its bytes, or is removed for ``None``.
 
     ``modes`` are those of paths that do not keep the base's.
     """
@@ -77,9 +77,9 @@ LEAST_SECONDS = 10
 
 @dataclass(frozen=True)
 class Verdict:
-    """What the oracle said of one patch: ``verdict``, and the check that did not pass and why.
+    """The oracle's decision on one patch: ``verdict``, and the check that did not pass and why.
 
-    ``kind`` is mutant, adversary or alternative, ``scope`` where a mutant lies. A mutant that was left out as
+    ``kind`` is mutant, adversary or alternative, ``scope`` the place of a mutant. A mutant that was left out as
     equivalent has the author's reason as ``why``, and no verdict.
     """
 
@@ -104,7 +104,7 @@ class Verdict:
 class Strength:
     """What was measured. ``planned`` mutants could be tried; those that the author calls ``equivalent`` were not.
 
-    ``unknown`` are names in the author's list that are no mutant's, after a change of the reference for example.
+    ``unknown`` are names in the author's list without a mutant, for example after a change of the reference.
     """
 
     planned: int
@@ -202,7 +202,7 @@ class Results:
                     raise ValueError
                 self.known[one.kind, one.id] = one
         except (ValueError, TypeError):
-            raise UsageFault("these are no results of `proctor strength`", where=str(path)) from None
+            raise UsageFault("these are not results of `proctor strength`", where=str(path)) from None
         whole = sum(len(line) + 1 for line in lines[:-1])
         with path.open("r+b") as file:
             file.truncate(whole)
@@ -330,7 +330,7 @@ def read_equivalent(path: Path) -> dict[str, str]:
         text = _read(path).decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise UsageFault(
-            f"byte {error.start + 1} is no UTF-8", where=str(path), hint="save the list as UTF-8"
+            f"byte {error.start + 1} is not UTF-8", where=str(path), hint="save the list as UTF-8"
         ) from None
     for number, line in enumerate(text.splitlines(), 1):
         name, _, why = line.partition(" ")

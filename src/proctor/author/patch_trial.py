@@ -1,6 +1,6 @@
-"""Patches before the judge without a run: the same sandboxes, checks and parsers, and nothing left behind.
+"""Judge patches without a run: the same sandboxes, checks and parsers, and nothing is stored.
 
-A trial is no evidence about an agent. It tells an author what the oracle says of a patch, on the base that runs use.
+A trial is not evidence about an agent. It shows an author the oracle's decision on a patch, on the base that runs use.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ ACCEPTED, REFUSED, NO_VERDICT = "accepted", "refused", "no verdict"
 
 @dataclass(frozen=True)
 class Checked:
-    """What one check said: its outcome, the reason, how long it took, and the outcome of every test it ran."""
+    """The result of one check: its outcome, the reason, how long it took, and the outcome of every test it ran."""
 
     outcome: str
     reason: str

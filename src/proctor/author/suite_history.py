@@ -1,8 +1,8 @@
-"""The identity of a contract's primary suite, and the trail of what was taken out of it and why.
+"""The identity of a contract's primary suite, and the record of what was removed from it and why.
 
-A suite id covers every mandatory check: its id, its command, its lists and the bytes of its hidden files. The trail is
-``suites.jsonl`` beside the contract, one canonical line for each suite, each naming its parent, so that results under
-different suites are never mistaken for results under one.
+A suite id covers every mandatory check: its id, its command, its lists and the bytes of its hidden files. The record is
+``suites.jsonl`` next to the contract, one canonical line for each suite, each naming its parent, so that results under
+different suites are never mixed.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def read_trail(contract: Contract) -> tuple[dict[str, Any], ...]:
         except (ValueError, KeyError, TypeError):
             fits = False
         if not fits:
-            raise UsageFault(f"line {number} is no suite that follows the one before", where=str(path))
+            raise UsageFault(f"line {number} is not a suite that follows the one before", where=str(path))
         trail.append(record)
     return tuple(trail)
 
@@ -66,7 +66,7 @@ def trail_problem(contract: Contract) -> str:
     trail = read_trail(contract)
     if not trail or trail[-1]["id"] == suite_id(contract):
         return ""
-    return f"the suite was changed since {TRAIL_NAME} last told of it, and nobody said why"
+    return f"the suite was changed after its last entry in {TRAIL_NAME}, and no reason was recorded"
 
 
 def drop_flagged(contract: Contract, flagged: Sequence[Screened], reason: str) -> dict[str, Any]:

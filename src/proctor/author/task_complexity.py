@@ -1,7 +1,7 @@
-"""How large a task is, in numbers that anyone can take again, and the tier that they come to.
+"""The size of a task in reproducible numbers, and the resulting tier.
 
-Measured is what lies on this machine: the tree of the repository once a run has fetched it, the reference, the pinned
-dependencies, the listed tests. What is not at hand is unknown, with the reason, and never zero. The thresholds of the
+Measured is what is on this machine: the tree of the repository once a run has fetched it, the reference, the pinned
+dependencies, the listed tests. A missing part is unknown, with the reason, and never zero. The thresholds of the
 tiers are assumptions of this program, not findings; every record of a tier carries them.
 """
 
@@ -116,7 +116,7 @@ def complexity(
     layer = store.get(source_key(contract))
     language = contract.strata.get("language", "")
     if layer is None:
-        reason = "the repository is not at hand: any run, or proctor validate, fetches it"
+        reason = "the repository is not on this machine: any run, or proctor validate, fetches it"
         unknown |= dict.fromkeys((*OF_TREE, *OF_REFERENCE), reason)
         return Complexity(measures, unknown, language)
     tree = base_stack((layer,))

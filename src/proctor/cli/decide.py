@@ -105,7 +105,7 @@ def _answer(run: RunDirectory, decision: str, why: str, code: str, to: str, iden
         )
     if decided.act() != answer.act():
         raise decided_before(decided)
-    return question.words
+    return question.text
 
 
 def _act(run: RunDirectory, action: str, why: str, code: str, to: str, identity: Identity | None) -> str:

@@ -275,7 +275,7 @@ def _run_again(found: RunDirectory, contract: Path | None, json_: bool) -> int:
     status = read_report(found).status
     again = RunDirectory(outcome.directory)
     divergence = first_divergence(again)
-    difference = divergence.words if divergence else first_difference(tool_calls(found), tool_calls(again))
+    difference = divergence.message if divergence else first_difference(tool_calls(found), tool_calls(again))
     difference = difference or first_unplayed_call(again)
     if not difference and is_machine_fault(outcome.status, outcome.report.attribution) and outcome.status != status:
         raise no_verdict(outcome.run_id, why(outcome.report))
@@ -311,7 +311,7 @@ def _tell_model(found: RunDirectory, base: tuple[Difference, ...], again: str, r
         click.echo(f"{found.path.name}: NOT run again: the contract is another")
         return 1
     for order in result.orders:
-        click.echo(printable(f"notice: {order.words}"))
+        click.echo(printable(f"notice: {order.message}"))
     if result.divergence:
         _print_divergence(result.divergence)
     difference = "the request above is not as recorded" if result.divergence else printable(result.difference)

@@ -1,7 +1,7 @@
-"""The briefing: what an agent is told, the task apart from the obligations that its work is held to.
+"""The briefing: the text for the agent, with the task and, separately, the obligations that its work must satisfy.
 
-It is made from the contract alone, names no hidden file, no test id and no solution, and is logged word for word. Where
-a study varies its repeats, a text that it declared stands before the task.
+It is made from the contract alone, names no hidden file, no test id and no solution, and is recorded unchanged. If a
+study varies its repeats, a declared text is put before the task.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ def _dependency_words(dependencies: Dependencies) -> Iterator[str]:
 
 
 def _stage_words(stages: Stages) -> tuple[str, ...]:
-    """How an agent that climbs by asking does it; a ladder that climbs by itself needs no words."""
+    """How an agent requests the next stage; automatic stages need no text."""
     if stages.ladder != "requested":
         return ()
     rules = {

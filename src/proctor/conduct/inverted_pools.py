@@ -29,7 +29,7 @@ from proctor.record.run_directory import RunDirectory
 from proctor.record.trace.writer import TraceWriter
 
 NONCE_BYTES = 16
-Tell = Callable[[str], None]
+Notify = Callable[[str], None]
 
 
 def known_pool(home: Home, content_id: str) -> Pool | None:
@@ -40,7 +40,7 @@ def known_pool(home: Home, content_id: str) -> Pool | None:
         return None
 
 
-def ensure_pool(machine: Machine, prepared: PreparedBase, tell: Tell = lambda _: None) -> Pool | None:
+def ensure_pool(machine: Machine, prepared: PreparedBase, notify: Notify = lambda _: None) -> Pool | None:
     """The pool of a prepared contract, made now if there is none yet; ``None`` if the contract needs none."""
     if not _needs_pool(prepared.contract):
         return None
@@ -48,14 +48,14 @@ def ensure_pool(machine: Machine, prepared: PreparedBase, tell: Tell = lambda _:
         known = known_pool(machine.home, prepared.content_id)
         if known is not None:
             return known
-        tell(f"making inverted tests for {prepared.contract.name}")
+        notify(f"making inverted tests for {prepared.contract.name}")
         return _stored(make_pool(machine, prepared), path)
 
 
 def remake_pool(machine: Machine, prepared: PreparedBase) -> Pool | None:
     """The pool of a prepared contract, always made again; ``None`` if the contract needs none.
 
-    Runs that go on meanwhile use the pool that was there before.
+    Runs in progress use the pool that existed before.
     """
     if not _needs_pool(prepared.contract):
         return None

@@ -1,6 +1,6 @@
-"""What runs are made with on this machine: home, sandbox backend, caches, time and randomness.
+"""The resources for runs on this machine: home, sandbox backend, caches, time and randomness.
 
-A home is opened for use after a sweep of what dead runs left behind: processes, cgroups, scratch directories.
+A home is opened after a sweep of what interrupted runs left behind: processes, cgroups, scratch directories.
 Evidence stays.
 """
 

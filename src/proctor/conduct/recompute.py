@@ -58,8 +58,8 @@ def recompute(run: RunDirectory) -> Recomputed:
     try:
         report = rescored(sealed, check_version(REPORT, sealed, "report.json"), evidence)
     except (KeyError, TypeError, ValueError, AttributeError, IndexError, ArithmeticError) as error:
-        words = f"no report can be computed from the evidence: {type(error).__name__}: {error}"
-        return Recomputed(_with(found, [*problems, Problem("report.json", words, "report")]))
+        message = f"no report can be computed from the evidence: {type(error).__name__}: {error}"
+        return Recomputed(_with(found, [*problems, Problem("report.json", message, "report")]))
     problems += [
         Problem("report.json", f"{where} is not what the evidence gives", "report") for where in report.different
     ]
@@ -91,12 +91,12 @@ def _subject(run: RunDirectory, evidence: Evidence) -> Subject:
 
 def _briefing(evidence: Evidence) -> Iterator[Problem]:
     """The briefing of the agent follows from the contract and the variation of the run."""
-    told, redacted = evidence.last("briefing"), evidence.last("secrets.redacted")
-    if told is None or (redacted is not None and redacted.payload.get("secrets")):
+    briefing, redacted = evidence.last("briefing"), evidence.last("secrets.redacted")
+    if briefing is None or (redacted is not None and redacted.payload.get("secrets")):
         return
     expected = brief(evidence.contract, evidence.manifest["configuration"].get("variation") or EMPTY)
     for name, value in (("text", expected.text), ("obligations", expected.obligations)):
-        for problem in differs(place(told), name, told.payload.get(name), value, "contract.json"):
+        for problem in differs(place(briefing), name, briefing.payload.get(name), value, "contract.json"):
             yield Problem(problem.where, problem.message, "briefing")
 
 

@@ -1,4 +1,4 @@
-"""Runs side by side: what sets them apart, and how each came out. Only evidence that verifies is compared.
+"""Compare runs: their differences and their outcomes. Only evidence that verifies is compared.
 
 A run that is named twice, or a copy of one, is the same run and counts once. Another record under the id of one of the
 runs is a difference that decides.
@@ -19,7 +19,7 @@ from proctor.record.signing.attestation import require_verified
 
 @dataclass(frozen=True)
 class Side:
-    """One run of a comparison; ``repeats`` where it is a run that stands before it once more."""
+    """One run of a comparison; ``repeats`` if it is the same run as an earlier one."""
 
     run: str
     agent: str
@@ -34,7 +34,7 @@ class Side:
 def compare(runs: Sequence[RunDirectory], vary: Sequence[str] = ()) -> tuple[tuple[Side, ...], bool]:
     """Every run with its differences from the first, and whether all of them are comparable.
 
-    The groups in ``vary`` are what the comparison is about besides the agent: they do not decide.
+    The groups in ``vary`` may differ in addition to the agent: they do not decide.
     """
     sides: list[Side] = []
     first: tuple[Any, Any] | None = None

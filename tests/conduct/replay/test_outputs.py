@@ -20,8 +20,8 @@ from proctor.conduct.replay.output_comparison import (
     Stream,
     masked,
 )
+from proctor.conduct.replay.output_comparison import result_difference as told
 from proctor.conduct.replay.output_comparison import stream_difference as compared
-from proctor.conduct.replay.output_comparison import told_difference as told
 from proctor.conduct.replay.recorded_commands import RecordedCommand
 from proctor.execute.sandbox.interface import CommandResult, Output
 
@@ -69,7 +69,7 @@ def test_what_no_two_runs_share_is_told_and_decides_nothing(one: str, other: str
 def test_anything_else_may_decide_and_is_named_by_line(one: str, other: str) -> None:
     found = compared("stderr", stream(f"same\n{one}\n"), output(f"same\n{other}\n"))
     assert found is not None and found.why == ""
-    assert f"stderr has {other!r} in line 2" in found.words and f"recorded was {one!r} in line 2" in found.words
+    assert f"stderr has {other!r} in line 2" in found.message and f"recorded was {one!r} in line 2" in found.message
 
 
 def test_the_number_of_a_process_alone_in_a_line_is_told_and_decides_nothing() -> None:
@@ -87,7 +87,7 @@ def test_the_same_digest_is_the_same() -> None:
 
 def test_a_difference_behind_what_was_kept_is_named_by_digest() -> None:
     found = compared("stdout", stream("x" * 50 + "a", kept=20), output("x" * 50 + "b"))
-    assert found is not None and found.why == "" and "digest" in found.words
+    assert found is not None and found.why == "" and "digest" in found.message
 
 
 def test_a_redacted_record_cannot_be_compared() -> None:
@@ -129,14 +129,16 @@ def test_times_of_another_width_do_not_move_what_is_compared() -> None:
 @pytest.mark.parametrize("shorter", ["", "took 9", "took 9 s\nab"])
 def test_a_stream_that_ends_before_what_was_kept_is_named_by_its_line(shorter: str) -> None:
     found = compared("stdout", stream("took 9 s\n" + "abc\n" * 9, kept=20), output(shorter))
-    assert found is not None and found.why == "" and " in line " in found.words
+    assert found is not None and found.why == "" and " in line " in found.message
 
 
 @pytest.mark.parametrize(("then", "now"), [("", "something\n"), ("something\n", "")])
 def test_nothing_and_something_differ(then: str, now: str) -> None:
     found = compared("stderr", stream(then), output(now))
     assert found is not None and found.why == ""
-    assert ("stderr has nothing" in found.words) == (not now) and ("recorded was nothing" in found.words) == (not then)
+    assert ("stderr has nothing" in found.message) == (not now) and ("recorded was nothing" in found.message) == (
+        not then
+    )
 
 
 def test_bytes_that_are_no_text_stay_apart_and_are_shown_as_bytes() -> None:
@@ -147,18 +149,18 @@ def test_bytes_that_are_no_text_stay_apart_and_are_shown_as_bytes() -> None:
         Output(now, len(now), sha256(now).hexdigest()),
     )
     assert found is not None and found.why == ""
-    assert "b'at 11:00:00 \\xfe' in line 1" in found.words and "b'at 10:00:00 \\xff' in line 1" in found.words
+    assert "b'at 11:00:00 \\xfe' in line 1" in found.message and "b'at 10:00:00 \\xff' in line 1" in found.message
 
 
 def test_the_place_in_a_long_line_is_shown() -> None:
     found = compared("stdout", stream("x" * 500 + "a"), output("x" * 500 + "b"))
-    assert found is not None and f"'{'x' * 20}b' from character 481 on in line 1" in found.words
+    assert found is not None and f"'{'x' * 20}b' from character 481 on in line 1" in found.message
 
 
 def test_the_order_of_lines_in_a_stream_counts_and_that_of_streams_does_not() -> None:
     assert told("1\na\n2\nexit code 0", finished("1\n2\n", "a\n"), exact=True) is None
     found = told("2\na\n1\nexit code 0", finished("1\n2\n", "a\n"), exact=True)
-    assert found is not None and (found.stream, found.why) == ("stdout", "") and "'2'" in found.words
+    assert found is not None and (found.stream, found.why) == ("stdout", "") and "'2'" in found.message
 
 
 def test_of_a_text_whose_middle_was_left_out_the_rest_and_the_length_are_compared() -> None:
@@ -171,7 +173,7 @@ def test_of_a_text_whose_middle_was_left_out_the_rest_and_the_length_are_compare
     found = told(told_of(lines), finished(lines), exact=True)
     assert found is not None and found.why == LEFT_OUT.format(missing)
     found = told(told_of(lines), finished(lines.replace("line 2000\n", "line 2000!\n")), exact=True)
-    assert found is not None and found.why == "" and f"{len(lines) + 1} characters" in found.words
+    assert found is not None and found.why == "" and f"{len(lines) + 1} characters" in found.message
     found = told(told_of(lines), finished(lines.replace("line 3999", "line 4000")), exact=True)
     assert found is not None and (found.recorded, found.seen, found.why) == ("'line 3999'", "no such line", "")
 

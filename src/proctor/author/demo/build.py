@@ -1,7 +1,7 @@
-"""Lays out the bundled contract, ready to run.
+"""Writes the bundled contract to a directory, ready to run.
 
 The repository is shipped as plain files and packed here into an archive that is the same, byte for byte, on every
-machine: names are sorted, and times, owners and modes are fixed. Its digest stands in ``contract.yaml``.
+machine: names are sorted, and times, owners and modes are fixed. Its digest is in ``contract.yaml``.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What every maker of mutants gives: one edit of one file of the solved tree, and the category of fault it stands for.
+"""The result of every maker of mutants: one edit of one file of the solved tree, and its category of fault.
 
 Makers are pure functions from bytes to edits. They never see a tree or a sandbox.
 """
@@ -84,9 +84,9 @@ def changed_lines(before: bytes, after: bytes) -> set[int]:
 
 
 def hunks(before: bytes, after: bytes) -> list[Hunk]:
-    """How the lines of two texts differ, as ``difflib`` tells it.
+    """How the lines of two texts differ, by ``difflib``.
 
-    In long texts of few different lines only what lies between their common beginning and end is compared; if that is
+    In long texts of few different lines only the part between their common beginning and end is compared; if that is
     too much as well, it is one change.
     """
     old, new = before.splitlines(), after.splitlines()

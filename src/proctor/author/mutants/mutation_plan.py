@@ -76,7 +76,7 @@ _COMMON = frozenset(name for kind in (str, bytes, list, dict, set, tuple, int, f
 
 @dataclass(frozen=True)
 class Sited:
-    """A mutant and whether it lies in the patched lines or in a caller."""
+    """A mutant and whether it is in the patched lines or in a caller."""
 
     mutant: Mutant
     scope: str

@@ -56,7 +56,7 @@ def python_edits(data: bytes, lines: Collection[int]) -> Iterator[Edit]:
 
 
 def means_other(data: bytes, edit: Edit) -> bool:
-    """Whether an edit of a module leaves one that compiles and is not the same but for spaces and comments."""
+    """Whether an edited module compiles and differs in more than spaces and comments."""
     return _meaning(edit.apply(data)) not in ("", _meaning(data))
 
 
@@ -125,7 +125,7 @@ class _Source:
         return self.data[self.start(node) : self.end(node)]
 
     def between(self, left: ast.expr, right: ast.expr, old: str, new: str, category: str) -> Iterator[Edit]:
-        """The operator ``old`` that stands between two operands, made ``new``."""
+        """The operator ``old`` between two operands, changed to ``new``."""
         start, end = self.end(left), self.start(right)
         words = r"\s+".join(re.escape(word) for word in old.split())
         found = re.search(words.encode(), self.data[start:end])
@@ -145,7 +145,7 @@ def _edits(tree: ast.Module, source: _Source) -> Iterator[Edit]:
 
 
 def _untouched(tree: ast.Module) -> set[ast.AST]:
-    """Docstrings, annotations and the parts of f-strings, whose places the tree does not tell."""
+    """Docstrings, annotations and the parts of f-strings, whose positions the tree does not have."""
     found: set[ast.AST] = set()
     for node in ast.walk(tree):
         if isinstance(node, _DEFINITIONS) and ast.get_docstring(node, clean=False) is not None:

@@ -17,7 +17,7 @@ def pytest_collection_modifyitems(items: List[Any]) -> None:  # noqa: UP006
 
 
 def drawn(seed: str, test: str) -> List[str]:  # noqa: UP006
-    """Where a test stands: one digest for its file, one for each class, one for itself."""
+    """The place of a test: one digest for its file, one for each class, one for itself."""
     parts = test.split("::")
     starts = ("::".join(parts[:end]) for end in range(1, len(parts) + 1))
     return [hashlib.sha256((seed + start).encode("utf-8", "replace")).hexdigest() for start in starts]

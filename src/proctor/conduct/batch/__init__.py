@@ -1,1 +1,1 @@
-"""Many runs: what a batch asks for, its runs, and what they may spend together."""
+"""Batches of runs: the request, its runs, and their common spending limits."""

@@ -1,9 +1,9 @@
-"""Many runs: contracts times agents times models times repeats, side by side, resumable.
+"""Batches: contracts times agents times models times repeats, in parallel, resumable.
 
-A batch is written down before its first run. Each run carries its batch and its place in it, so that what is left
-to do can always be told from the run directories alone: a place is done when a sealed run holds it. Runs that were
-cut off or stopped stay where they are, as what they are, and their places are filled under new ids. Places that were
-not run because an envelope was used up are written down with the batch; they are no failures.
+A batch is recorded before its first run. Each run carries its batch and its place in it, so the run directories alone
+show what is left to do: a place is done when it has a sealed run. Runs that were cut off or stopped stay unchanged, and
+their places are filled under new ids. Places that were skipped because a spending limit was reached are recorded with
+the batch; they do not count as failures.
 """
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ METHOD_FILES = "agent_files"
 
 @dataclass(frozen=True)
 class Place:
-    """One run that a batch wants: the contract's path and id, the number of the repeat, from 1, and who attempts it.
+    """One run of a batch: the contract's path and id, the number of the repeat, from 1, and the agent and model.
 
-    Agent and model are kept in the words of the request, so that they can be made again; no model is an empty word.
+    Agent and model are stored as in the request, so that they can be made again; no model is an empty text.
     A pilot names its methods too: two of them may be the same agent with other files.
     """
 
@@ -58,9 +58,9 @@ class Place:
 
 @dataclass(frozen=True)
 class Batch:
-    """What was asked for. ``digests`` are those of the agents, by agent and model, when the batch began.
+    """The request. ``digests`` are those of the agents, by agent and model, when the batch began.
 
-    ``begun`` is when that was, in nanoseconds: ids tell seconds only. ``methods`` are the files and the settings of the
+    ``begun`` is the time in nanoseconds; ids contain only seconds. ``methods`` are the files and the settings of the
     methods of a pilot, by their names, where they have any.
     """
 
@@ -108,39 +108,39 @@ def new_batch(
 
 
 def save_batch(home: Home, batch: Batch, refused: Iterable[tuple[Place, ProctorError]] = ()) -> None:
-    """Write a batch down, and which of its places were ``refused`` for want of resources.
+    """Record a batch, and which of its places were ``refused`` for lack of resources.
 
-    Where secrets are taken out of its runs, none of them stands here either: see ``batch_words``.
+    If secrets are removed from its runs, they are removed here too: see :class:`RedactedTexts`.
     """
-    words = RedactedTexts(home, batch.settings)
+    texts = RedactedTexts(home, batch.settings)
     value = {
         "schema": SCHEMA,
         "kind": "proctor.batch",
         "id": batch.id,
         "begun": str(batch.begun),
-        "agent_files": words.shown(batch.agent_files),
-        "settings": words.each(batch.settings),
-        **({"methods": {name: words.each(own) for name, own in batch.methods.items()}} if batch.methods else {}),
+        "agent_files": texts.shown(batch.agent_files),
+        "settings": texts.each(batch.settings),
+        **({"methods": {name: texts.each(own) for name, own in batch.methods.items()}} if batch.methods else {}),
         "digests": [
-            [words.shown(agent), words.shown(model), words.digest(agent, digest)]
+            [texts.shown(agent), texts.shown(model), texts.digest(agent, digest)]
             for (agent, model), digest in batch.digests.items()
         ],
-        "places": [_row(place, words) for place in batch.places],
-        "refused": [[*_row(place, words), words.shown(error.message)] for place, error in refused],
+        "places": [_row(place, texts) for place in batch.places],
+        "refused": [[*_row(place, texts), texts.shown(error.message)] for place, error in refused],
     }
     write_whole(home.batches / f"{batch.id}.json", canonical(value))
 
 
-def _row(place: Place, words: RedactedTexts) -> list[Any]:
-    asked = [words.shown(place.agent), words.shown(place.model)]
-    return [words.shown(place.contract), place.content_id, place.repeat, *asked, *filter(None, [place.method])]
+def _row(place: Place, texts: RedactedTexts) -> list[Any]:
+    asked = [texts.shown(place.agent), texts.shown(place.model)]
+    return [texts.shown(place.contract), place.content_id, place.repeat, *asked, *filter(None, [place.method])]
 
 
 def load_batch(home: Home, batch_id: str) -> Batch:
     """The batch with this id, or the beginning of it."""
     found = [name for name in _names(home) if name.startswith(batch_id)]
     if not found:
-        raise UsageFault(f"there is no batch {batch_id!r}", hint="a batch is named by the command that began it")
+        raise UsageFault(f"there is no batch {batch_id!r}", hint="the command that begins a batch prints its id")
     if len(found) > 1:
         raise UsageFault(f"{len(found)} batches begin with {batch_id}", hint=", ".join(found[:5]))
     return _load(home, found[0])
@@ -155,9 +155,9 @@ def batches_of(home: Home, pilot: str) -> Iterator[Batch]:
 
 
 def newest_batch(home: Home) -> Batch:
-    """The newest batch of ``proctor run`` that has runs left, or the newest of all where none has.
+    """The newest batch of ``proctor run`` that has runs left, or the newest of all if none has.
 
-    Batches that other commands made for themselves name those in their settings; nobody wants to resume them.
+    Batches of other commands name the command in their settings; they are not resumed.
     """
     filled: dict[str, set[Place]] = {}
     for batch_id, place, *_ in _sealed(home):
@@ -185,7 +185,7 @@ def _load(home: Home, name: str) -> Batch:
     try:
         return _batch(parse(path.read_bytes()))
     except (ValueError, KeyError, TypeError, AttributeError):
-        hint = "put it back from a copy, or move it away: the runs that were made of it stay as they are"
+        hint = "restore it from a copy, or move it away: its runs are not affected"
         raise UsageFault("the record of a batch is damaged", where=str(path), hint=hint) from None
 
 
@@ -292,7 +292,7 @@ def is_at_work(home: Home, batch: str) -> bool:
 
 
 def _take(path: Path, batch: str) -> int:
-    """Lock the file that lies at ``path``: one that its last holder removed meanwhile keeps nobody out."""
+    """Lock the file at ``path``; a file that its last holder has removed locks nothing."""
     while True:
         handle = os.open(path, _FLAGS, 0o644)
         try:
@@ -317,7 +317,7 @@ def _lies_at(handle: int, path: Path) -> bool:
 
 
 def redactor_of(home: Home, settings: Mapping[str, str]) -> Redactor | None:
-    """What takes secrets out of the records of a batch, where it asks for it."""
+    """The redactor of a batch's records, if the batch has redaction."""
     if not settings.get("redact_secrets"):
         return None
     vault = Vault(home.vault)
@@ -325,7 +325,7 @@ def redactor_of(home: Home, settings: Mapping[str, str]) -> Redactor | None:
 
 
 class RedactedTexts:
-    """The words of one batch. Without redaction they are written down as they are."""
+    """The texts of one batch. Without redaction they are recorded unchanged."""
 
     def __init__(self, home: Home, settings: Mapping[str, str]) -> None:
         self._redactor = redactor_of(home, settings)
@@ -342,21 +342,21 @@ class RedactedTexts:
         return {name: self.shown(text) for name, text in texts.items()}
 
     def digest(self, text: str, digest: str) -> str:
-        """The digest of an agent with the words ``text``; a keyed one where it could confirm a guess at a secret."""
+        """The digest of the agent ``text``; a keyed one if it could confirm a guess at a secret."""
         return digest if self._redactor is None or self.shown(text) == text else self._redactor.keyed(digest)
 
     def hidden(self, text: str) -> bool:
-        """Whether ``text``, as it was written down, is no longer what was asked for."""
+        """Whether the recorded ``text`` differs from the request because of redaction."""
         return self._redactor is not None and self._redactor.take_over(text)
 
     def again(self, texts: Iterable[str], given: Iterable[str]) -> dict[str, str]:
-        """What stands for each of ``texts`` that were written down: itself, or that of the ``given`` words it is of."""
-        known = {self.shown(words): words for words in given}
+        """The original of each of the recorded ``texts``: itself, or the ``given`` text that it comes from."""
+        known = {self.shown(text): text for text in given}
         for text in texts:
             if self.hidden(text) and text not in known:
                 raise UsageFault(
-                    "the words of the agent held a secret, which the batch does not keep",
+                    "the value of --agent contained a secret, which the batch does not store",
                     where=f"--agent {text[:200]}",
-                    hint="give the whole words again: proctor run --resume --agent 'AGENT'",
+                    hint="give the value again: proctor run --resume --agent 'AGENT'",
                 )
         return {text: known.get(text, text) for text in texts}

@@ -1,7 +1,7 @@
-"""The runs of a batch: its places are filled side by side, each run within its share of what the batch may spend.
+"""The runs of a batch: its places are filled in parallel, each run within its share of the batch's spending limits.
 
-With ``retry_invalid`` in its settings, a batch repeats a run that is invalid through no fault of the agent, so many
-times for each place. The new run names the one that it repeats, and the last one holds the place.
+With ``retry_invalid`` in its settings, a batch repeats a run that is invalid through no fault of the agent, up to that
+number of times for each place. The new run names the one that it repeats, and the last one holds the place.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class BatchWatcher(Watcher):
 
 @dataclass(frozen=True)
 class BatchResult:
-    """What came of a batch in this call; ``refused`` are places that were not run because an envelope was used up."""
+    """The result of a batch in this call; ``refused`` are places that a spending limit left out."""
 
     outcomes: tuple[tuple[Place, RunOutcome], ...]
     errors: tuple[tuple[Place, ProctorError], ...]
@@ -166,12 +166,12 @@ def _require_same(machine: Machine, batch: Batch, place: Place, agent: Agent) ->
         raise UsageFault(
             "the agent has changed since its runs were begun",
             where=place.method or place.agent,
-            hint="put its files back; the same command goes on",
+            hint="restore its files; then run the same command to continue",
         )
 
 
 def _in_threads(work: Callable[[], None], jobs: int) -> None:
-    """Run ``work`` in ``jobs`` threads. One job runs here, so that nothing stands between it and an interrupt."""
+    """Run ``work`` in ``jobs`` threads. A single job runs in this thread, so that an interrupt reaches it."""
     if jobs == 1:
         work()
         return

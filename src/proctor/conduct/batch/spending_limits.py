@@ -1,13 +1,13 @@
-"""What the runs of a batch may spend together: each task over its repeats, and the batch in all.
+"""The spending limits of a batch: for each task over its repeats, and for the batch in all.
 
-A run takes its share out before it starts and settles what it really spent afterwards, so that runs side by side never
-promise the same money twice. A run whose own cap does not fit waits while others hold shares that may come back, and
-later runs wait behind it; when nobody holds any, it starts with what is left, and where nothing is left, or less than
-its start alone costs, it is refused. A run that was refused or ended here lacked resources; it failed nothing. Both
-caps are policy choices.
+A run reserves its share before it starts and settles its real spend afterwards, so that parallel runs never reserve the
+same money twice. A run whose own cap does not fit waits while others hold reservations that may be released, and later
+runs wait behind it. If no run holds any, it starts with what is left; if nothing is left, or less than its start alone
+costs, it is refused. A run that was refused or ended here lacked resources; it does not count as a failure. Both caps
+are policy choices.
 
-What is spent is the projection, or a provider's bill where that is higher; units of the fallback schedule count by its
-rate. Acceptance is paid after the agent's part is over: what it costs beyond its headroom can pass a cap.
+The spend is the projection, or a provider's bill if that is higher; units of the fallback schedule count by its rate.
+Acceptance is paid after the agent's part is over: what it costs beyond its headroom can pass a cap.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from proctor.record.report_model import Cost, read_report
 from proctor.record.run_directory import RunDirectory
 
 LOOK_SECONDS = 0.2
-"""How often a run that waits for its share looks whether it was told to stop."""
+"""How often a run that waits for its share checks whether it should stop."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Share:
 
 
 class Envelopes:
-    """The envelopes of one batch; ``None`` is no cap. ``spent`` is what its earlier runs used, by task.
+    """The spending limits of one batch; ``None`` is no cap. ``spent`` is what its earlier runs used, by task.
 
     ``start_usd`` is what a run costs before its agent has done anything.
     """
@@ -90,7 +90,7 @@ class Envelopes:
             self._turn.notify_all()
 
     def charge(self, task: str, usd: Decimal) -> None:
-        """Count what was spent on ``task`` besides its runs; what is charged to no task (an empty name) only in all."""
+        """Count spend on ``task`` outside of its runs; spend without a task (an empty name) counts only in all."""
         with self._turn:
             self._add(task, usd)
             self._turn.notify_all()
@@ -115,7 +115,7 @@ class Envelopes:
         self._spent[task] = total_of((self._spent.get(task, Decimal(0)), usd))
 
     def _used(self, task: str | None) -> Decimal:
-        """What is spent or held of a task, or of the whole."""
+        """The spend and reservations of a task, or of the batch."""
         spent = [usd for name, usd in self._spent.items() if task in (None, name)]
         return total_of([*spent, *(share.usd for share in self._held if task in (None, share.task))])
 
@@ -124,7 +124,7 @@ class Envelopes:
         return all(cap is None or self._used(name) + run_usd <= Decimal(cap) for cap, name in caps)
 
     def _ready(self, ticket: object, task: str, run_usd: Decimal) -> bool:
-        """Whether it is this run's turn, and it fits or nobody holds a share that would make room for it."""
+        """Whether it is this run's turn, and it fits or no reservation could be released to make room for it."""
         others = any(self._batch_usd is not None or share.task == task for share in self._held)
         return self._line[0] is ticket and (self._fits(task, run_usd) or not others)
 
@@ -193,9 +193,9 @@ def runs_of(home: Home, batch: str, pilot: str = "") -> Iterator[tuple[RunDirect
 
 
 def spent_before(home: Home, batch: str, pilot: str = "") -> Iterator[tuple[str, Decimal]]:
-    """What each run of a batch has spent, with its task; of a run that was cut off, as far as its trace tells.
+    """The spend of each run of a batch, with its task; of a run that was cut off, as far as its trace shows.
 
-    The batches of one ``pilot`` share its envelopes.
+    The batches of one ``pilot`` share its spending limits.
     """
     for run, task in runs_of(home, batch, pilot):
         if run.events.is_file() or run.seal.is_file():
@@ -203,7 +203,7 @@ def spent_before(home: Home, batch: str, pilot: str = "") -> Iterator[tuple[str,
 
 
 def spent_by(run: RunDirectory) -> Decimal:
-    """What one run has spent; if it was cut off, as far as its trace tells, and nothing before its first event."""
+    """The spend of one run; if it was cut off, as far as its trace shows, and nothing before its first event."""
     if run.seal.is_file():
         return spent_usd(read_report(run).usage.cost)
     return _spent_of_ledger(panel_of_run(run).facts.ledger) if run.events.is_file() else Decimal(0)

@@ -52,7 +52,7 @@ class Base:
 
 @dataclass(frozen=True)
 class Rejudged:
-    """One check: what was recorded, what came out now, and which tests fail differently."""
+    """One check: the recorded outcome, the outcome now, and which tests fail differently."""
 
     check: str
     recorded: str
@@ -67,7 +67,7 @@ class Rejudged:
 
 
 def find_base(machine: Machine, run: RunDirectory, place: Path | None = None) -> Base:
-    """Make ready what ``run`` was made on; ``place`` is where its contract lies now, if that is elsewhere."""
+    """Prepare the base of ``run``; ``place`` is the present directory of its contract, if it was moved."""
     require_whole(run)
     evidence = read_evidence(run)
     recorded = evidence.manifest
@@ -107,7 +107,7 @@ def require_whole(run: RunDirectory) -> None:
 
 
 def accept_again(machine: Machine, run: RunDirectory, base: Base) -> tuple[Rejudged, ...]:
-    """Judge the recorded patch of ``run`` once more."""
+    """Judge the recorded patch of ``run`` again."""
     if base.evidence.patch is None:
         raise UsageFault("the run was over before there was a patch to judge", where=run.path.name)
     if base.prepared is None:
@@ -132,7 +132,7 @@ def accept_again(machine: Machine, run: RunDirectory, base: Base) -> tuple[Rejud
         rows = _held_against(base.evidence, read_evidence(again))
     if not rows[0].same and has_hidden_patch(base):
         raise UsageFault(
-            "the patch held a secret, which is not on record, and does not apply without", where=run.path.name
+            "the patch contained a secret, which is not recorded, and does not apply without it", where=run.path.name
         )
     return rows
 

@@ -1,14 +1,14 @@
-"""The first half of a run again, command by command: recorded commands and differences, without a model.
+"""Replay the first half of a run command by command: recorded commands and differences, without a model.
 
 The commands run in order in one fresh sandbox of the run's own kind. A plain program does everything itself, so what it
-prints, starts and leaves must be as recorded. For any other agent, what it wrote by itself between its commands is put
-in place from the recorded differences before each command that came after it; a file that is then neither as it was
-nor as it became is a divergence, and so is another exit code. In the end the workspace must hold the recorded changes
-and no others. The first divergence is named; there is no network here, and no secrets are planted.
+prints, starts and leaves must be as recorded. For any other agent, files that it wrote by itself between its commands
+are written from the recorded differences before each command that came after them; a file that is then neither in its
+old nor in its new state is a divergence, and so is another exit code. In the end the workspace must hold the recorded
+changes and no others. The first divergence is named; there is no network here, and no secrets are planted.
 
-What a command printed is compared as well, where it was recorded. A difference that may decide is looked at in a second
-sandbox: if the output is the same there, it is steady, and not as recorded. Any other difference is a notice. It is
-counted of how many commands nothing was recorded that an output could be held against.
+The output of a command is compared as well, if it was recorded. A difference that may decide is checked in a second
+sandbox: if the output is the same there, it is stable, and not as recorded. Any other difference is a notice. Commands
+without a recorded output are counted.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ class Script:
     commands: tuple[RecordedCommand, ...]
     briefing: str
     shown: Callable[[Any], Any]
-    """Tells what is seen now with the placeholders that a redacted run has for secrets."""
+    """Replaces secrets in new observations by the placeholders of the redacted run."""
     variables: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -89,7 +89,7 @@ def replay_commands(
     hidden = "" if is_plain(evidence) else hidden_words(evidence, commands)
     if hidden:
         hint = "--acceptance judges its patch again"
-        raise UsageFault("what was called held a secret, which is not on record", where=hidden[:200], hint=hint)
+        raise UsageFault("the call contained a secret, which is not recorded", where=hidden[:200], hint=hint)
     briefing = next((str(event.payload["text"]) for event in evidence.of("briefing")), "")
     variables: Mapping[str, str] = getattr(agent, "variables", EMPTY)
     script = Script(
@@ -129,7 +129,7 @@ def _pass(machine: Machine, script: Script, mounts: tuple[Mount, ...]) -> tuple[
 def _commands(
     sandbox: Sandbox, files: FileRestorer, script: Script, seen: list[Observation]
 ) -> tuple[CommandReplay, Printed]:
-    """All commands, each held against the record; then what is left of the recorded differences."""
+    """All commands, each compared with the record; then the remaining recorded differences."""
     evidence = script.evidence
     plain, steps = is_plain(evidence), recorded_steps(evidence)
     exact = evidence.manifest["agent"]["kind"] == "builtin"
@@ -171,7 +171,7 @@ def _was_late(files: FileRestorer, steps: tuple[RecordedChange, ...], command: R
 
 
 def _final_files(prepared: PreparedBase, evidence: Evidence, scratch: Path) -> list[bytes]:
-    """What the files of the patch hold: all that is known of those that no difference tells in full."""
+    """The contents of the files of the patch: used for those whose difference is not recorded completely."""
     try:
         application = apply_patch(evidence.patch or b"", base_stack(prepared.layers).file, scratch=scratch)
     except PatchProblem:
@@ -194,7 +194,7 @@ def _command(command: RecordedCommand, script: Script, stdin: str) -> Command:
 
 
 def _shown_programs(script: Script, seen: list[Observation]) -> list[Program]:
-    """The programs that were started now, in the words that the record has for them."""
+    """The programs that were started now, with the placeholders of the record."""
     programs = observed_programs(seen)
     said = script.shown([{"argv": list(argv), "cwd": cwd} for argv, cwd, _ in programs])
     return [(tuple(one["argv"]), one["cwd"], code) for one, (_, _, code) in zip(said, programs, strict=True)]
@@ -251,7 +251,7 @@ esac
 
 
 class FileRestorer:
-    """Brings files along the chain of changes that ``steps`` tells."""
+    """Applies the chain of changes in ``steps`` to files."""
 
     def __init__(self, sandbox: Sandbox, steps: tuple[RecordedChange, ...], known: Iterable[bytes] = ()) -> None:
         self._sandbox = sandbox
@@ -297,7 +297,7 @@ class FileRestorer:
         return ""
 
     def _content(self, step: RecordedChange, before: bytes | None) -> bytes | None:
-        """What the file held after ``step``, by its difference or by what is known otherwise."""
+        """The content of the file after ``step``, from its difference or from the patch."""
         if step.after is None:
             return None
         mode, digest = step.after

@@ -10,8 +10,8 @@ from proctor.conduct.replay.output_comparison import (
     Numbers,
     OutputDifference,
     masked,
+    result_difference,
     stream_difference,
-    told_difference,
 )
 from proctor.conduct.replay.recorded_commands import Program, RecordedCommand
 from proctor.execute.sandbox.interface import CommandResult
@@ -32,10 +32,10 @@ class Notice:
 
 @dataclass(frozen=True)
 class CommandReplay:
-    """What came of it: how many commands ran, which changes were put in place, and the first divergence, if any.
+    """The result: how many commands ran, which changes were written, and the first divergence, if any.
 
-    ``unheard`` counts the commands that ran and of whose output nothing was recorded to compare it with, and ``own``
-    the programs that the agent had started by itself and that were not run again.
+    ``unheard`` counts the commands that ran and have no recorded output to compare, and ``own`` the programs that the
+    agent had started by itself and that were not run again.
     """
 
     commands: int
@@ -53,17 +53,17 @@ Printed = dict[int, tuple[OutputDifference, ...]]
 
 def other_ending(command: RecordedCommand, finished: CommandResult) -> str:
     """How a command ended otherwise than recorded; empty when it did not."""
-    words = _joined(command.argv)
+    message = _joined(command.argv)
     if not finished.started:
-        return f"{words}: could not be started: {finished.problem}"
+        return f"{message}: could not be started: {finished.problem}"
     if command.timed_out and not finished.timed_out:
-        return f"{words}: exit code {finished.exit_code}, recorded was that it had to be ended"
+        return f"{message}: exit code {finished.exit_code}, recorded was that it had to be ended"
     if command.exit_code is not None and command.exit_code < 0 and finished.timed_out:
         return ""  # it was ended from outside then, too
     if command.exit_code is not None and finished.timed_out:
-        return f"{words}: had to be ended, recorded was exit code {command.exit_code}"
+        return f"{message}: had to be ended, recorded was exit code {command.exit_code}"
     if command.exit_code is not None and finished.exit_code != command.exit_code:
-        return f"{words}: exit code {finished.exit_code}, recorded was {command.exit_code}"
+        return f"{message}: exit code {finished.exit_code}, recorded was {command.exit_code}"
     return ""
 
 
@@ -79,8 +79,8 @@ def outputs_of(
         )
         if recorded is not None
     ]
-    if command.told is not None:
-        found.append(told_difference(command.told, finished, exact=exact, numbers=numbers))
+    if command.result_text is not None:
+        found.append(result_difference(command.result_text, finished, exact=exact, numbers=numbers))
     return tuple(one for one in found if one is not None)
 
 
@@ -91,10 +91,10 @@ def settled(
     again: Printed,
     second: CommandReplay | None = None,
 ) -> CommandReplay:
-    """The first divergence of all, outputs included; what decides nothing becomes a notice.
+    """The first divergence of all, outputs included; differences that do not decide become notices.
 
-    ``again`` and ``second`` are what came of another replay, if there was one. Where that one diverges, and not in what
-    it prints, that is a divergence as well.
+    ``again`` and ``second`` are the results of another replay, if there was one. If that one diverges, and not in its
+    output, that is a divergence as well.
     """
     if second is not None and second.divergence and not found.divergence:
         found = replace(second, divergence=f"in a second replay: {second.divergence}")
@@ -107,8 +107,8 @@ def settled(
         for one in differing:
             why = one.why or ("" if steady.get(one.stream) == one.again else UNSTEADY)
             if not why:
-                words = f"call {number + 1}, {_joined(command.argv)}: {one.words}"
-                found = CommandReplay(number, found.placed, command.where, words, tuple(notices))
+                message = f"call {number + 1}, {_joined(command.argv)}: {one.message}"
+                found = CommandReplay(number, found.placed, command.where, message, tuple(notices))
                 return replace(found, unheard=_unheard(commands[:number]))
             notices.append(
                 Notice(command.where, number + 1, _joined(command.argv), one.stream, one.recorded, one.seen, why)
@@ -117,13 +117,13 @@ def settled(
 
 
 def _unheard(commands: tuple[RecordedCommand, ...]) -> int:
-    return sum(one.stdout is None and one.told is None for one in commands)
+    return sum(one.stdout is None and one.result_text is None for one in commands)
 
 
 def other_program(recorded: list[Program], now: list[Program]) -> str:
-    """The first program that came out otherwise; programs side by side may have changed places.
+    """The first program with a different result; the order of parallel programs does not count.
 
-    How a program ended does not count where it was not seen on one side, nor does what no two runs share in its words.
+    The end of a program does not count if it was not seen on one side, nor do arguments that differ in every run.
     """
     recorded, now = ([(tuple(map(masked, one[0])), *one[1:]) for one in side] for side in (recorded, now))
     unsure = {program[:2] for program in (*recorded, *now) if program[2] is None}

@@ -1,7 +1,7 @@
-"""What commands print, compared with what was recorded of it. Pure.
+"""Compare the output of commands with the recorded output. Pure.
 
-An output with the recorded digest is the same. One that differs only in what no two runs share (times and durations,
-numbers of processes, addresses, names of temporary files, random ids) is reported and decides nothing; so is one
+An output with the recorded digest is the same. One that differs only in values that differ in every run (times and
+durations, process ids, addresses, names of temporary files, random ids) is reported and decides nothing; so is one
 whose record was redacted. Any other difference may decide: see ``command_replay`` for when it does.
 
 Of a long stream the record keeps the first bytes, the length and the digest. Where the first bytes are the same, the
@@ -12,8 +12,8 @@ Of an agent with a model, only the text that the model got may be recorded. The 
 The built-in agent's form is known, so that it decides: every line of both streams must be there, in the order of its
 stream. How the two streams were interleaved is not compared, nor are empty lines. Where the agent left out the middle
 of a long text, its lines before and after it and its length are compared, and the rest is reported as not comparable;
-so are bytes that are no text, which the agent does not tell apart. Any other agent may shorten and wrap the text. A
-line that is missing there, and a call that prints nothing any more, are reported and decide nothing.
+so are bytes that are not text, which the agent replaces by one character. Any other agent may shorten and wrap the
+text. A missing line there, and a call that no longer prints anything, are reported and decide nothing.
 """
 
 from __future__ import annotations
@@ -76,9 +76,9 @@ class Stream:
 
 @dataclass(frozen=True)
 class OutputDifference:
-    """One output that is not as recorded: what stands where, and why it decides nothing if it does not.
+    """One output that is not as recorded: the texts and their places, and why it decides nothing if it does not.
 
-    ``again`` is the same for outputs that agree but for what no two runs share.
+    ``again`` is the same for outputs that are equal except for values that differ in every run.
     """
 
     stream: str
@@ -88,7 +88,7 @@ class OutputDifference:
     again: str
 
     @property
-    def words(self) -> str:
+    def message(self) -> str:
         return f"{self.stream} has {self.seen}, recorded was {self.recorded}"
 
 
@@ -127,12 +127,12 @@ def stream_difference(
             name, was, f"{is_now}, the same as far as both were kept ({size} bytes)", "", seen.sha256
         )
     place, line_then, line_now = first_line(then, now)
-    told = f"{line_then} in line {place} ({was})", f"{line_now} in line {place} ({is_now})"
+    result_text = f"{line_then} in line {place} ({was})", f"{line_now} in line {place} ({is_now})"
     why = ""
     if _alike(then, now, numbers):
         rest = max(recorded.total_bytes - size, seen.total_bytes - len(seen.prefix))
         why = IN_PART.format(size, rest) if rest else VOLATILE
-    return OutputDifference(name, *told, why, text_digest(masked(now)))
+    return OutputDifference(name, *result_text, why, text_digest(masked(now)))
 
 
 def _alike(then: str, now: str, numbers: Numbers) -> bool:
@@ -144,10 +144,10 @@ def _alike(then: str, now: str, numbers: Numbers) -> bool:
 
 
 def _comparable(kept: bytes, seen: bytes, *, cut: bool) -> tuple[str, str, int]:
-    """What can be held against each other, and how many recorded bytes that is.
+    """The parts that can be compared, and how many recorded bytes they are.
 
-    Of a record that was cut those are its whole lines, and as many lines of what is seen: times of another width move
-    the place of the cut. Where those lines are the same, the beginning of the next one is held against its own.
+    Of a record that was cut those are its complete lines, and as many lines of the new output: times of another width
+    move the place of the cut. If those lines are the same, the beginning of the next one is compared too.
     """
     if not cut:
         return _decoded(kept), _decoded(seen), len(kept)
@@ -167,7 +167,7 @@ def _size(total_bytes: int, digest: str) -> str:
 
 
 def first_line(one: str, other: str) -> tuple[int, str, str]:
-    """The number of the first line in which two texts differ, and what stands there in each."""
+    """The number of the first line in which two texts differ, and that line of each."""
     lines, others = (text.split("\n") if text else [] for text in (one, other))
     for number, (here, there) in enumerate(zip_longest(lines, others), 1):
         if here != there:
@@ -191,7 +191,7 @@ def _shown(line: str | None, at: int) -> str:
 
 
 def quoted(line: str) -> str:
-    """The beginning of a line between quotation marks; as bytes where it is no text."""
+    """The beginning of a line between quotation marks; as bytes if it is not text."""
     line = line[:SHOWN_CHARACTERS]
     return repr(line) if line.isascii() or _is_text(line) else repr(line.encode("utf-8", "surrogateescape"))
 
@@ -214,34 +214,34 @@ def _decoded(data: bytes) -> str:
 
 
 def _bytes(text: str) -> bytes:
-    """The bytes that a recorded prefix stands for; redacted ones are no longer of that form."""
+    """The bytes of a recorded prefix; redacted ones are no longer of that form."""
     try:
         return name_bytes(text)
     except ValueError:
         return text.encode("utf-8", "replace")
 
 
-TOLD_CHARACTERS = 16_000
+RESULT_CHARACTERS = 16_000
 """Of longer texts the built-in agent leaves out the middle before the model sees them."""
 
-RENDERED = "is not in what the model was told"
-SILENT = "may have been the agent's own words to the model, or an output that is gone"
+RENDERED = "is not in the text that the model got"
+SILENT = "may be the agent's own text to the model, or output that is now missing"
 LEFT_OUT = "cannot be compared in the {} characters that the agent left out"
-NO_TEXT = "holds bytes that are no UTF-8, which the record does not tell apart"
+NO_TEXT = "contains bytes that are not UTF-8, which the record does not distinguish"
 
 _LEFT_OUT = re.compile(r"\n\.\.\. (\d{1,9}) characters left out \.\.\.\n")
 
 
-def told_difference(
-    told: str, finished: CommandResult, *, exact: bool, numbers: Numbers = NO_NUMBERS
+def result_difference(
+    result_text: str, finished: CommandResult, *, exact: bool, numbers: Numbers = NO_NUMBERS
 ) -> OutputDifference | None:
-    """How the output of a call differs from the text that the model was told; ``exact`` for the built-in agent's."""
+    """How the output of a call differs from the text that the model got; ``exact`` for the built-in agent's."""
     if not exact:
-        return _somehow(told, finished, numbers)
-    left_out = _LEFT_OUT.match(told, TOLD_CHARACTERS // 2)
+        return _somehow(result_text, finished, numbers)
+    left_out = _LEFT_OUT.match(result_text, RESULT_CHARACTERS // 2)
     if left_out is not None:
-        return _in_part(told, left_out, finished, numbers)
-    printed, said = _printed(finished), _said(told, finished, numbers)
+        return _in_part(result_text, left_out, finished, numbers)
+    printed, said = _printed(finished), _said(result_text, finished, numbers)
     again = text_digest("\n".join(printed))
     new, gone = Counter(printed) - Counter(said), Counter(said) - Counter(printed)
     if new or gone:
@@ -252,22 +252,22 @@ def told_difference(
             return OutputDifference(
                 name, f"{quoted(early)} in another place", f"{quoted(early)} after other lines", "", again
             )
-    if "\N{REPLACEMENT CHARACTER}" in told:
+    if "\N{REPLACEMENT CHARACTER}" in result_text:
         return OutputDifference("output", "the same lines", "the same lines", NO_TEXT, again)
     return None
 
 
-def _in_part(told: str, left_out: re.Match[str], finished: CommandResult, numbers: Numbers) -> OutputDifference:
+def _in_part(result_text: str, left_out: re.Match[str], finished: CommandResult, numbers: Numbers) -> OutputDifference:
     """Whole lines before and after what the built-in agent left out, and the length of all."""
     printed = _printed(finished)
-    ends = told[: left_out.start()], told[left_out.end() :]
+    ends = result_text[: left_out.start()], result_text[left_out.end() :]
     said = [*_said(ends[0], finished, numbers)[:-1], *_said(ends[1], finished, numbers)[1:]]
     gone = Counter(said) - Counter(printed)
     if gone:
         return OutputDifference("output", _first(said, gone), "no such line", "", text_digest("\n".join(printed)))
     streams = (finished.stdout, finished.stderr)
     again = " ".join(one.sha256 for one in streams)
-    then = len(told) - len(left_out[0]) + int(left_out[1]) - len(_ending(finished))
+    then = len(result_text) - len(left_out[0]) + int(left_out[1]) - len(_ending(finished))
     now = sum(len(_text(one.prefix)) for one in streams)
     if any(one.total_bytes > len(one.prefix) for one in streams):
         return OutputDifference("output", f"{then} characters", f"more than {now} characters", "", again)
@@ -275,26 +275,26 @@ def _in_part(told: str, left_out: re.Match[str], finished: CommandResult, number
     return OutputDifference("output", f"{then} characters", f"{now} characters", why, again)
 
 
-def _somehow(told: str, finished: CommandResult, numbers: Numbers) -> OutputDifference | None:
-    """A line that another agent did not tell, or a call that prints nothing now and of which something was told."""
-    printed, whole = _printed(finished), "\n".join((masked(told), *_said(told, finished, numbers)))
+def _somehow(result_text: str, finished: CommandResult, numbers: Numbers) -> OutputDifference | None:
+    """A line that another agent did not pass on, or a call that prints nothing now and had a recorded text."""
+    printed, whole = _printed(finished), "\n".join((masked(result_text), *_said(result_text, finished, numbers)))
     again = text_digest("\n".join(printed))
     missing = next((line for line in printed if line not in whole and json.dumps(line)[1:-1] not in whole), "")
     if missing:
         return OutputDifference("output", "no such line", quoted(missing), RENDERED, again)
-    said = _lines(told)
+    said = _lines(result_text)
     if said and not printed:
         return OutputDifference("output", quoted(said[0]), "nothing", SILENT, again)
     return None
 
 
-def _said(told: str, finished: CommandResult, numbers: Numbers) -> list[str]:
-    """The lines that were told, without a last one that tells the exit code.
+def _said(result_text: str, finished: CommandResult, numbers: Numbers) -> list[str]:
+    """The recorded lines, without a last one with the exit code.
 
     A line that is not printed now may be the number of a process.
     """
     printed = frozenset(_printed(finished))
-    said = [line if line in printed else renumbered(line, numbers) for line in _lines(told)]
+    said = [line if line in printed else renumbered(line, numbers) for line in _lines(result_text)]
     return said[:-1] if said[-1:] == [_ending(finished).strip()] else said
 
 

@@ -1,8 +1,9 @@
-"""What a finished trace says about an agent's commands and about what became of its files. Pure.
+"""The commands of an agent and the changes of its files, from a finished trace. Pure.
 
 For an agent that is a plain program without a model, the commands are those that the harness ran (``tool.invocation``),
 with the digests of what they printed. For an agent with a model they are what the model asked for (see ``tool_calls``),
-with what the model was told of each. For any other agent they are the programs that its own process was seen to start.
+with the result that the model got of each. For any other agent they are the programs that its own process was seen to
+start.
 """
 
 from __future__ import annotations
@@ -25,12 +26,12 @@ Blob = Callable[[str], bytes]
 """Reads a blob of the run by its name."""
 
 State = tuple[str, str] | None
-"""Mode and digest of a file; nothing where there is none."""
+"""Mode and digest of a file; nothing if there is none."""
 
 
 @dataclass(frozen=True)
 class RecordedCommand:
-    """One command; its exit code, its streams and what a model was told of it are ``None`` where nothing says."""
+    """One command; its exit code, its streams and the result for the model are ``None`` if they are not recorded."""
 
     seq: int
     argv: tuple[str, ...]
@@ -40,7 +41,7 @@ class RecordedCommand:
     wall_ns: int = 0
     stdout: Stream | None = None
     stderr: Stream | None = None
-    told: str | None = None
+    result_text: str | None = None
     timed_out: bool = False
 
     @property
@@ -61,7 +62,7 @@ class RecordedChange:
 
 
 Program = tuple[tuple[str, ...], str, int | None]
-"""A program that was started: its words, its directory, and how it ended."""
+"""A program that was started: its arguments, its directory, and how it ended."""
 
 
 def is_plain(evidence: Evidence) -> bool:
@@ -85,7 +86,7 @@ def recorded_commands(evidence: Evidence, blob: Blob) -> tuple[RecordedCommand, 
                 exit_code=one.exit_code,
                 at_ns=one.at_ns,
                 wall_ns=one.wall_ns,
-                told=_told(one.result, blob, redacted),
+                result_text=_result_text(one.result, blob, redacted),
             )
             for one in asked
         )
@@ -105,7 +106,7 @@ def recorded_commands(evidence: Evidence, blob: Blob) -> tuple[RecordedCommand, 
 
 
 def own_programs(evidence: Evidence) -> int:
-    """How many programs the agent started with no tool call of its model behind them, so far as the record shows."""
+    """How many programs the agent started without a tool call of its model, as far as the record shows."""
     if is_plain(evidence) or not evidence.manifest["configuration"].get("model"):
         return 0
     asked = {one.event.seq for one in programs_of(evidence.events) if is_asked_for(one)}
@@ -120,7 +121,7 @@ def is_redacted(evidence: Evidence) -> bool:
 
 
 def hidden_words(evidence: Evidence, commands: Iterable[RecordedCommand]) -> str:
-    """The first command or file of a redacted run that cannot be had again, because it held a secret; else empty."""
+    """The first command or file of a redacted run that cannot be replayed because of a secret; else empty."""
     if not is_redacted(evidence):
         return ""
     said: list[tuple[str, list[Any]]] = [(" ".join(one.argv), [*one.argv, one.directory]) for one in commands]
@@ -129,13 +130,13 @@ def hidden_words(evidence: Evidence, commands: Iterable[RecordedCommand]) -> str
 
 
 def _whole(content: Mapping[str, Any], blob: Blob) -> Mapping[str, Any]:
-    """A text of a conversation with all of it at hand."""
+    """The complete text of a part of a conversation."""
     if "text" in content or "blob" not in content:
         return content
     return {**content, "text": blob(str(content["blob"])).decode("utf-8", "replace")}
 
 
-def _told(content: Mapping[str, Any] | None, blob: Blob, redacted: bool) -> str | None:
+def _result_text(content: Mapping[str, Any] | None, blob: Blob, redacted: bool) -> str | None:
     """A text of a conversation; nothing where it was hidden."""
     if content is None or not ("text" in content or "blob" in content):
         return None
@@ -171,7 +172,7 @@ def _called(event: Event, code: int | None, wall_ns: int, redacted: bool) -> Rec
 
 
 def recorded_steps(evidence: Evidence) -> tuple[RecordedChange, ...]:
-    """Every change of a file that was told, in order."""
+    """Every recorded change of a file, in order."""
     return tuple(
         RecordedChange(
             seq=event.seq,
@@ -199,7 +200,7 @@ def recorded_programs(evidence: Evidence) -> list[Program]:
 
 
 def same_programs(evidence: Evidence, observations: Iterable[Observation]) -> dict[int, int]:
-    """The number of each recorded process, and that of the same program now; programs with the same words in order."""
+    """The pid of each recorded process, and of the same program now; programs with the same arguments in order."""
     now: dict[tuple[str, ...], list[int]] = {}
     for one in observations:
         if one.kind == "exec":
@@ -213,7 +214,7 @@ def same_programs(evidence: Evidence, observations: Iterable[Observation]) -> di
 
 
 def observed_programs(observations: Iterable[Observation]) -> list[Program]:
-    """The same of what a guard tells now."""
+    """The same from observations of a guard now."""
     ended: dict[int, int | None] = {}
     programs: list[Program] = []
     for one in reversed(list(observations)):

@@ -1,20 +1,20 @@
 """The commands that a model asked for, as they can be run again. Pure.
 
 A command of the record follows from a tool call of the conversation: its program shows what the call asked for. What an
-agent starts besides (itself, its start-up, its snapshots, its way to read and to search) is not run again; what that
-changed is put in place from the recorded differences. For each tool call, the first of these that there is:
+agent starts in addition (itself, its start-up, its snapshots, its way to read and to search) is not run again; its
+changes are written from the recorded differences. For each tool call, the first of these that exists:
 
     the shell, or the program with its arguments, that was given exactly what the model asked for
     the same below another program, such as ``timeout`` or a sandbox of the agent's
     a shell whose text holds what the model asked for, with just that and without what the agent put around it
     another program that was given just that as one of its arguments
     a shell of its own, where the programs are parts of what the model asked for: the agent keeps one shell open
-    a shell of its own, where a terminal was told to type what the model asked for
+    a shell of its own, if a terminal got the input that the model asked for
 
-The exit code is the one of the program that stands here. It is not known in the last two cases, nor of a program that
+The exit code is the one of the chosen program. It is not known in the last two cases, nor of a program that
 was still running when the agent ended.
 
-A result belongs to the call that has its id. Where an agent makes up ids of its own (the Gemini dialect has none),
+A result belongs to the call with its id. If an agent generates ids of its own (the Gemini dialect has none),
 results belong to the calls in their order.
 """
 
@@ -52,7 +52,7 @@ UNKNOWN_NS = 1
 """The time of a command whose end was not seen: it may take the least that any command may."""
 
 Whole = Callable[[Mapping[str, Any]], Mapping[str, Any]]
-"""Gives a text of a conversation with all of it at hand."""
+"""Returns the complete text of a part of a conversation."""
 
 Line = str | tuple[str, ...] | None
 """What a model asked for: text for a shell, or a program and its arguments."""
@@ -60,7 +60,7 @@ Line = str | tuple[str, ...] | None
 
 @dataclass(frozen=True)
 class AskedCommand:
-    """One command; ``result`` is what the model was told of the tool call, if no other command came of it."""
+    """One command; ``result`` is what the model got for the tool call, if it caused no other command."""
 
     seq: int
     argv: tuple[str, ...]
@@ -94,7 +94,7 @@ def asked_commands(events: Iterable[Event], whole: Whole) -> tuple[AskedCommand,
 
 
 def _results(events: Iterable[Event]) -> dict[int, Mapping[str, Any]]:
-    """What the model was told of each tool call, by the event of the call."""
+    """The result that the model got of each tool call, by the event of the call."""
     found: dict[int, Mapping[str, Any]] = {}
     waiting: list[Event] = []
     for event in events:
@@ -157,7 +157,7 @@ def _is_exact(line: Line, argv: tuple[str, ...]) -> bool:
 
 
 def _is_shell(argv: Iterable[str]) -> bool:
-    """Whether a program is a shell that was given text to run, and nothing behind it."""
+    """Whether a program is a shell with a text to run as its last argument."""
     argv = tuple(argv)
     before = argv[1:-1]
     takes_text = [place for place, word in enumerate(before) if re.fullmatch("-[a-zA-Z]*c[a-zA-Z]*", word)]

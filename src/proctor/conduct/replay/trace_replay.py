@@ -1,4 +1,4 @@
-"""What a finished trace says once more: the decisions of its breakers, and what the run cost."""
+"""Derive again from a finished trace: the decisions of its breakers, and the cost of the run."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def tool_calls(run: RunDirectory) -> tuple[Called, ...]:
 
 
 def first_difference(recorded: Sequence[Called], again: Sequence[Called]) -> str:
-    """Where two sequences of tool calls part, in words; empty when they are the same."""
+    """The first difference of two sequences of tool calls, as a message; empty if they are the same."""
     for number, (one, other) in enumerate(zip_longest(recorded, again), 1):
         if one != other:
             return f"tool call {number}: recorded {_shown(one)}, now {_shown(other)}"
@@ -92,8 +92,8 @@ class Divergence:
     others: int = 0
 
     @property
-    def words(self) -> str:
-        """Where it is, and what stands there."""
+    def message(self) -> str:
+        """A message with the place and the texts."""
         part = f", {self.part}," if self.part else ""
         place = f"model call {self.call}{part} at {self.pointer or '/'}"
         return f"{place}: recorded {self.marked(self.recorded)}, now {self.marked(self.now)}{self.more}"
@@ -102,12 +102,12 @@ class Divergence:
     def more(self) -> str:
         """How much else differs."""
         counts = ((self.places - 1, "place of this text", "places of this text"), (self.others, "part", "parts"))
-        told = [f"{count} other {one if count == 1 else many}" for count, one, many in counts if count]
+        changes = [f"{count} other {one if count == 1 else many}" for count, one, many in counts if count]
         verb = "differs" if self.places - 1 + self.others == 1 else "differ"
-        return f" ({' and '.join(told)} {verb})" if told else ""
+        return f" ({' and '.join(changes)} {verb})" if changes else ""
 
     def marked(self, text: str) -> str:
-        """One side between marks, with what stands around it."""
+        """One side between marks, with the text around it."""
         return repr(f"{self.before}>>>{text}<<<{self.after}")
 
 
@@ -132,7 +132,7 @@ def first_divergence(run: RunDirectory) -> Divergence | None:
 
 @dataclass(frozen=True)
 class OtherOrder:
-    """A part of a request that is as recorded but for the order of its lines or entries."""
+    """A part of a request that is as recorded except for the order of its lines or entries."""
 
     call: int
     pointer: str
@@ -140,13 +140,13 @@ class OtherOrder:
     lines: int
 
     @property
-    def words(self) -> str:
+    def message(self) -> str:
         what = "entries" if self.part == TOOL_LIST else "lines"
         return f"model call {self.call}, {self.part}: equal but for the order of {self.lines} {what}"
 
 
 def other_orders(run: RunDirectory) -> tuple[OtherOrder, ...]:
-    """What of the requests of ``run`` stood in another order on its cassette."""
+    """The parts of requests of ``run`` that are in another order on its cassette."""
     events, _ = read_finished_events(run.events)
     return tuple(
         OtherOrder(int(event.payload["call"]), str(one["pointer"]), str(one["part"]), int(one["lines"]))
@@ -157,7 +157,7 @@ def other_orders(run: RunDirectory) -> tuple[OtherOrder, ...]:
 
 
 def first_unplayed_call(run: RunDirectory) -> str:
-    """The first call on the cassette of ``run`` that its agent never made, in words; empty when it made all."""
+    """The first call on the cassette of ``run`` that its agent never made, as a message; empty if it made all."""
     events, _ = read_finished_events(run.events)
     found = next((event.payload for event in reversed(events) if event.type == "model.closed"), {})
     count = int(found.get("unplayed", 0))
@@ -168,7 +168,7 @@ def first_unplayed_call(run: RunDirectory) -> str:
 
 
 def out_of_memory(run: RunDirectory) -> bool:
-    """Whether the kernel ended processes of ``run`` for want of memory: then it need not come to the same end again."""
+    """Whether the kernel ended processes of ``run`` for lack of memory: then another run may end differently."""
     events, _ = read_finished_events(run.events)
     return any(int(event.payload.get("oom_kills") or 0) > 0 for event in events if event.type == "monitor.sample")
 

@@ -27,10 +27,10 @@ from proctor.execute.sandbox.interface import Command, CommandResult, Sandbox
 from proctor.record.trace.writer import TraceWriter
 
 Open = Callable[[SandboxProcess], ModelAccess | None]
-"""Opens the way to a model inside a live sandbox; ``None`` where there is no model."""
+"""Opens the connection to a model inside a live sandbox; ``None`` if there is no model."""
 
 Live = Callable[[Sandbox | None], None]
-"""Told of the sandbox in which an agent acts, so that an interrupt can end it; ``None`` when it is gone."""
+"""Called with the sandbox in which an agent acts, so that an interrupt can end it; ``None`` after it has ended."""
 
 
 @contextmanager
@@ -49,7 +49,7 @@ def make_scene(
     note: Note | None = None,
     clock: Callable[[], int] = time.monotonic_ns,
 ) -> AgentContext:
-    """What an agent acts with; its time begins now, and stands still while ``clock`` does."""
+    """The context of an agent; its time begins now, and stops while ``clock`` does."""
     deadline = clock() + prepared.contract.budget.wall_seconds * 1_000_000_000
     return AgentContext(
         contract=prepared.contract,

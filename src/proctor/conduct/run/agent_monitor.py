@@ -1,6 +1,6 @@
-"""Where an agent is watched from: guard, samples of what it uses, changes of its files, canaries, checkpoints.
+"""Watch an agent: guard, samples of its resource use, changes of its files, canaries, checkpoints.
 
-Everything seen goes into the watched trace, whose breakers decide. Who may write when is the matter of ``climbing``.
+Every observation goes into the watched trace, whose breakers decide. ``stages`` decides when the agent may write.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from proctor.conduct.run.agent_context import Open, OutsidePauses, no_model
 from proctor.conduct.run.agent_scripts import Scripts
 from proctor.conduct.run.interventions import Interventions
 from proctor.conduct.run.kills_from_outside import OutsideKills
-from proctor.conduct.run.stage_ladder import StageLadder, is_early
+from proctor.conduct.run.stage_ladder import StageControl, is_early
 from proctor.conduct.run.trace_monitor import MonitoredTrace
 from proctor.conduct.run.workspace_rollback import WorkspaceCheckpoints
 from proctor.contract.model import Contract
@@ -37,7 +37,7 @@ from proctor.execute.workspace.workspace import Workspace
 
 NANOSECONDS = 1_000_000_000
 MOST_READS = 100
-"""Reads of canaries that are told one by one; the rest is counted."""
+"""Reads of canaries that are recorded one by one; the rest is counted."""
 ALERTED_BY_SAMPLES = ("disk-low", "tmpfs-full")
 """What a sample shows and no breaker decides about."""
 
@@ -72,17 +72,17 @@ class AgentMonitor:
         self._kept_calls = 0
         self._kept_ns = 0
         self._allowance = Allowance(trace, interventions)
-        self.climbing = StageLadder(contract.policy.stages, trace, interventions)
+        self.stages = StageControl(contract.policy.stages, trace, interventions)
         self.canaries = make_canaries(machine.entropy) if contract.policy.canaries else Canaries(())
 
     def guard(self) -> GuardPlan:
         """What the guard of the agent's sandbox is to watch for."""
         policy = self.contract.policy
         return GuardPlan(
-            writable=self.climbing.places,
+            writable=self.stages.places,
             reads=policy.reads == "files",
             everywhere=policy.reads == "all",
-            hold_writes=self.climbing.holds_writes,
+            hold_writes=self.stages.holds_writes,
             programs=self._allowance.first(),
             notify=self._observe,
         )
@@ -90,29 +90,29 @@ class AgentMonitor:
     @contextmanager
     def canaries_watched(self) -> Iterator[Callable[[LiveSandbox], object]]:
         """Record who reads canary files for the time of a ``with`` block, once their sandbox is given."""
-        told = 0
+        count = 0
 
-        def tell(read: CanaryRead) -> None:
-            nonlocal told
-            told += 1
-            if told <= MOST_READS:
+        def notify(read: CanaryRead) -> None:
+            nonlocal count
+            count += 1
+            if count <= MOST_READS:
                 self.trace.append("guard.attempt", read.payload())
 
         try:
             with ExitStack() as stack:
-                yield lambda sandbox: stack.push(CanaryWatch(self.canaries.files, sandbox.init_pid, tell))
+                yield lambda sandbox: stack.push(CanaryWatch(self.canaries.files, sandbox.init_pid, notify))
         finally:
-            if told > MOST_READS:
-                self.trace.append("guard.more", {"code": "read-canary", "count": told - MOST_READS})
+            if count > MOST_READS:
+                self.trace.append("guard.more", {"code": "read-canary", "count": count - MOST_READS})
 
     @contextmanager
-    def desk(self, directory: Path) -> Iterator[tuple[Mount, ...]]:
-        """Serve an agent that asks for stages for the time of a ``with`` block; what shows the desk inside."""
-        if not self.climbing.asked_for:
+    def server(self, directory: Path) -> Iterator[tuple[Mount, ...]]:
+        """Serve requests for stages during a ``with`` block; yields the mounts that show the server inside."""
+        if not self.stages.asked_for:
             yield ()
             return
-        with StageServer(directory, self.climbing.ask) as desk:
-            yield desk.mounts
+        with StageServer(directory, self.stages.ask) as server:
+            yield server.mounts
 
     @contextmanager
     def over(self, sandbox: LiveSandbox, workspace: Workspace) -> Iterator[None]:
@@ -121,7 +121,7 @@ class AgentMonitor:
         if self._checkpoints is not None:
             keeper = WorkspaceCheckpoints(self._checkpoints, self.trace, workspace, sandbox, self._look_as)
         self.interventions.attach(sandbox, keeper)
-        self.climbing.begin()
+        self.stages.begin()
         sampler = Sampler(sandbox, workspace, self.machine.clock, ceilings_of(self.contract.budget))
         self._changes = Mutations(workspace, wanted=self._wanted)
         self._scripts = Scripts(workspace, self.contract.policy.words.off)
@@ -134,26 +134,26 @@ class AgentMonitor:
                 yield
                 self.settle(sandbox)
         finally:
-            self.climbing.end()
+            self.stages.end()
             self.interventions.detach()
 
     def look(self) -> None:
-        """Tell what has changed in the workspace since the last look."""
+        """Record the changes of the workspace since the last scan."""
         self._look_as("agent")
 
     def _look_as(self, actor: str) -> None:
         with self._turn:
             if self._changes is not None:
-                self._tell(self._changes.since_last(), actor)
+                self._record_mutations(self._changes.since_last(), actor)
 
     def close_chains(self, changes: Changes) -> None:
-        """Tell what is left, so that the chain of every path ends in ``changes``; nothing may be at work any more."""
+        """Record the rest, so that the chain of every path ends in ``changes``; no process may run any more."""
         with self._turn:
             if self._changes is not None:
-                self._tell(self._changes.final(changes))
+                self._record_mutations(self._changes.final(changes))
                 self._changes = None
 
-    def _tell(self, mutations: Iterable[Mutation], actor: str = "agent") -> None:
+    def _record_mutations(self, mutations: Iterable[Mutation], actor: str = "agent") -> None:
         for mutation in mutations:
             self.trace.append("workspace.mutation", mutation.payload(), actor)
 
@@ -161,7 +161,7 @@ class AgentMonitor:
         return not any(matches(path, pattern) for pattern in self.contract.policy.generated)
 
     def _keep_by_count(self) -> None:
-        """Take a checkpoint where the contract's number of calls or seconds has gone by."""
+        """Take a checkpoint if the contract's number of calls or seconds has passed."""
         wanted = self._checkpoints
         if wanted is None or self._keeping:
             return
@@ -183,7 +183,7 @@ class AgentMonitor:
             if self._scripts is not None:
                 self._scripts.keep(observation)
             return
-        if observation.kind == "attempt" and self.climbing.asked_for and is_early(observation):
+        if observation.kind == "attempt" and self.stages.asked_for and is_early(observation):
             observation = replace(observation, code="write-early")
         self.deaths.see(observation)
         self.trace.append(f"guard.{observation.kind}", observation.payload())
@@ -196,14 +196,14 @@ class AgentMonitor:
             code = "canary-leak" if sends(observation.argv) else "canary-used"
             self.note_canaries(code, " ".join(observation.argv), "a command line", observation)
             self._keep_by_count()
-            self._allowance.told()
+            self._allowance.count_start()
         if observation.kind == "attempt" and observation.code in ("dns", "network"):
             self.note_canaries("canary-leak", observation.detail, "a name that was asked for", observation)
         if observation.kind == "held":
-            self.climbing.held(observation)
+            self.stages.held(observation)
 
     def scan_patch(self, patch: bytes, binaries: Iterable[bytes]) -> None:
-        """Hold the rules on words against what a patch adds; ``binaries`` are the files that it holds compressed."""
+        """Apply the text rules to the lines that a patch adds; ``binaries`` are the files that it holds compressed."""
         text = patch.decode("utf-8", "replace")
         self._read_words(scan_patch(text, off=self.contract.policy.words.off))
         for data in (patch, *binaries):
@@ -255,7 +255,7 @@ class AgentMonitor:
                 )
 
     def _lost(self, watch: str, problem: str) -> None:
-        """A watch has ended: an agent that goes on all the same is ended, since its time and use are not known."""
+        """A watch has ended: an agent that continues is ended, since its time and use are not known."""
 
         def fail(sandbox: LiveSandbox) -> None:
             raise InfrastructureFault(f"{watch} ended: {problem}")
@@ -263,7 +263,7 @@ class AgentMonitor:
         self.trace.later(lambda: self.interventions.on_sandbox(fail))
 
     def settle(self, sandbox: LiveSandbox) -> None:
-        """Wait until the guard has told everything; a sandbox that was ended meanwhile has nothing more to tell."""
+        """Wait until the guard has reported everything; a sandbox that has ended has nothing more to report."""
         if sandbox.guard is None:
             return
         try:
@@ -274,36 +274,36 @@ class AgentMonitor:
 
 
 class Allowance:
-    """What the guard of one sandbox was allowed so far."""
+    """The number of programs that the guard of one sandbox may let start."""
 
     def __init__(self, trace: MonitoredTrace, interventions: Interventions) -> None:
         self._trace = trace
         self._interventions = interventions
-        self._told = 0
+        self._started = 0
         self._granted: int | None = None
 
     def first(self) -> int | None:
-        """What a new guard may let start at once; ``None`` is no bound."""
-        self._told = 0
+        """The number that a new guard may let start at once; ``None`` is no bound."""
+        self._started = 0
         self._granted = lead(self._trace.programs_left)
         return self._granted
 
-    def told(self) -> None:
-        """One more program was told, and the breakers have seen it: allow more where it is due."""
-        self._told += 1
+    def count_start(self) -> None:
+        """One more program was recorded, and the breakers have seen it: allow more if needed."""
+        self._started += 1
         if self._granted is None or self._trace.ended is not None:
             return
         left = self._trace.programs_left
-        ahead = self._granted - self._told
+        ahead = self._granted - self._started
         if left is not None and left // 4 < ahead <= left:
             return
         more = lead(left)
-        self._granted = total = None if more is None else self._told + more
+        self._granted = total = None if more is None else self._started + more
         self._trace.later(lambda: self._interventions.on_sandbox(lambda sandbox: _allow(sandbox, total)))
 
 
 def lead(left: int | None) -> int | None:
-    """How far ahead of the breakers programs may be with so many ``left``."""
+    """How far programs may be ahead of the breakers when ``left`` more are allowed."""
     return None if left is None else (left + 1) // 2
 
 

@@ -1,10 +1,9 @@
-"""The agent's half of a run: the agent acts, and what it leaves behind becomes a patch.
+"""The agent's half of a run: the agent acts, and its changes become a patch.
 
-An agent acts in a sandbox of its own, opened under watch, with the network that its contract allows; an agent that
-only hands over a patch needs none. When this is done, every process of the agent is dead and its sandbox is gone;
-only the bytes of the patch go on. An intervention that closes the sandbox ends the agent; that is an ending like any
-other. If the sandbox is lost while the agent acts, the agent counts as killed from outside: its patch is recorded,
-but not judged.
+An agent acts in a sandbox of its own, opened under watch, with the network that its contract allows; an agent that only
+hands over a patch needs none. At the end, every process of the agent has ended and its sandbox is closed; only the
+bytes of the patch are used further. An intervention that closes the sandbox is a normal end of the agent. If the
+sandbox is lost while the agent acts, the agent counts as killed from outside: its patch is recorded, but not judged.
 """
 
 from __future__ import annotations
@@ -60,7 +59,7 @@ from proctor.record.trace.writer import TraceWriter
 
 @dataclass(frozen=True)
 class Attempt:
-    """What an agent left behind: its patch and what the patch changes."""
+    """The result of an agent: its patch and what the patch changes."""
 
     patch: bytes
     changes: Changes
@@ -196,7 +195,7 @@ def _change(change: Change) -> dict[str, Any]:
 
 
 def _lines(stat: FileStat | None) -> dict[str, Any]:
-    """How many lines a change adds and deletes; a file that only moved away has none of its own."""
+    """How many lines a change adds and deletes; a file that was only moved has none."""
     if stat is None:
         return {"added": 0, "deleted": 0, "binary": False}
     return {"added": stat.added_lines, "deleted": stat.deleted_lines, "binary": stat.binary}
@@ -286,7 +285,7 @@ def _acted(
     write_whole(note, briefing.text.encode(), sync=False)
     with (
         post.canaries_watched() as watch_canaries,
-        post.desk(scratch / "stages") as desk,
+        post.server(scratch / "stages") as server,
         _network(prepared, post, scratch / "network") as network,
         post.reach_model(post) as open_model,
     ):
@@ -298,9 +297,9 @@ def _acted(
                 *agent.mounts(),
                 *declared_mounts(contract),
                 *network.mounts,
-                *desk,
+                *server,
             ),
-            workspace_writable=not post.climbing.begins_closed,
+            workspace_writable=not post.stages.begins_closed,
             masked=secret_directories(contract),
             files=post.canaries.files,
             guard=post.guard(),
@@ -352,21 +351,21 @@ def _unless_killed(ending: Ending, sandbox: Sandbox, post: AgentMonitor) -> Endi
 
 @contextmanager
 def _network(prepared: PreparedBase, post: AgentMonitor, scratch: Path) -> Iterator[NetworkService]:
-    """The network of the contract; how it came out is told at the end."""
+    """The network of the contract; its summary is recorded at the end."""
     scratch.mkdir()
     contract = prepared.contract
 
-    def tell(told: Exchange | Lookup) -> None:
-        post.trace.append(told.event, told.payload())
-        if isinstance(told, Lookup):
-            post.note_canaries("canary-leak", told.name, "a name that was asked for")
+    def notify(event: Exchange | Lookup) -> None:
+        post.trace.append(event.event, event.payload())
+        if isinstance(event, Lookup):
+            post.note_canaries("canary-leak", event.name, "a name that was asked for")
         else:
-            for canary in told.canaries:
-                where = f"a request to {told.host}"
-                post.note_canary("canary-leak", f"the canary {canary} in {where}", address=f"{told.host}:{told.port}")
+            for canary in event.canaries:
+                where = f"a request to {event.host}"
+                post.note_canary("canary-leak", f"the canary {canary} in {where}", address=f"{event.host}:{event.port}")
 
     spot = post.canaries.names_in
-    service = NetworkService(contract.policy.network, scratch, tell, directory=contract.directory, spot=spot)
+    service = NetworkService(contract.policy.network, scratch, notify, directory=contract.directory, spot=spot)
     try:
         yield service
     finally:

@@ -72,7 +72,7 @@ class Scripts:
         return reading if script.detail == "whole" else with_unread(reading, place)
 
     def _file(self, place: str) -> bytes:
-        """The file of the workspace at ``place``; empty if it is gone, or elsewhere."""
+        """The file of the workspace at ``place``; empty if it does not exist, or is elsewhere."""
         if not place.startswith(f"{WORKSPACE}/"):
             return b""
         try:

@@ -1,4 +1,4 @@
-"""What is watched while the judge runs checks: what checks use, and what belongs to the contract's baseline.
+"""Watch checks while the judge runs them: their resource use, and observations for the contract's baseline.
 
 Samples of what each check uses go into the trace of every run. ``proctor validate`` also puts a guard over the checks
 of its runs, which look up names where agents do. What the project's own programs try there (a test that looks up a
@@ -6,7 +6,7 @@ name, a tool that writes outside the tree) is in the traces of those runs. Its k
 content id of the contract: the baseline, which never counts against an agent. A later run of the same contract takes
 the keys into its manifest before anything acts, so that its grades follow from its own directory.
 
-An agent's own acceptance is no source of a baseline: its patch is part of what runs there.
+The checks of an agent's run do not add to the baseline: the agent's patch runs in them.
 """
 
 from __future__ import annotations
@@ -41,21 +41,21 @@ _ID = re.compile(r"(?:sha256:)?[0-9a-f]{64}")
 
 
 def rehearsal(contract: Contract, trace: TraceWriter, patch: bytes) -> GuardPlan:
-    """The guard over the checks of a run that makes a baseline; what policy speaks about goes into ``trace``."""
+    """The guard over the checks of a run that makes a baseline; observations about policy go into ``trace``."""
     policy = contract.policy
     for hit in scan_patch(patch.decode("utf-8", "replace"), off=policy.words.off).hits:
         trace.append("words.hit", hit_payload(hit))
 
-    def tell(seen: Observation) -> None:
+    def notify(seen: Observation) -> None:
         forbidden = seen.kind == "exec" and forbidden_form(seen.argv, seen.path, policy.forbid_commands)
         if seen.kind == "attempt" or forbidden:
             trace.append(f"guard.{seen.kind}", {**seen.payload(), "phase": "acceptance"})
 
-    return GuardPlan(notify=tell)
+    return GuardPlan(notify=notify)
 
 
 def keep_baseline(home: Home, content_id: str, run: RunDirectory, contract: Contract) -> None:
-    """Keep the keys of everything that policy speaks about in a finished run of the no-op or the reference."""
+    """Store the keys of all observations about policy in a finished run of the no-op or the reference."""
     found = keys_of(read_finished_events(run.events)[0], contract)
     directory = _directory(home, content_id)
     directory.mkdir(parents=True, exist_ok=True)
@@ -64,7 +64,7 @@ def keep_baseline(home: Home, content_id: str, run: RunDirectory, contract: Cont
 
 
 def keys_of(events: Iterable[Event], contract: Contract) -> tuple[Key, ...]:
-    """The keys of what ``events`` tell, each once, in order."""
+    """The keys of the observations in ``events``, each once, in order."""
     policy = contract.policy
     observed = (observe(event, policy.forbid_commands, policy.forbid_syscalls) for event in events)
     found = dict.fromkeys(item.key for item in observed if item is not None)

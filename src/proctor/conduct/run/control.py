@@ -57,7 +57,7 @@ class Request:
     signature: str = ""
 
     def act(self) -> dict[str, str]:
-        """What a signature covers, besides the run and the number."""
+        """What a signature covers, in addition to the run and the number."""
         return {"action": self.action, "why": self.why, "code": self.code, "by": self.by}
 
     def payload(self, problem: str = "") -> dict[str, Any]:
@@ -214,7 +214,7 @@ class Control:
                     self._fail(error)
 
     def _fail(self, error: ProctorError | OSError) -> None:
-        """A request could not be fulfilled: the run has a fault, and its agent does not go on."""
+        """A request could not be fulfilled: the run has a fault, and its agent is ended."""
         message = str(error) if isinstance(error, ProctorError) else f"{type(error).__name__}: {error}"
         with suppress(ProctorError, OSError):  # a run that cannot write its trace fails by that
             self._trace.append("run.fault", {"message": message, "phase": "taking a request"})

@@ -62,7 +62,7 @@ class Interventions:
         self._keeper: WorkspaceCheckpoints | None = None
         self._gone = threading.Event()
         self.gateway: Gateway | None = None
-        """The way to the model. While the agent stands still for an operator, its calls are settled and none begins."""
+        """The model gateway. While the agent waits for an operator, its calls are settled and none begins."""
         self.closed = False
         """Whether the agent's sandbox was closed by an intervention."""
         self.killed_calls = False
@@ -102,7 +102,7 @@ class Interventions:
                 raise
 
     def give_up(self) -> None:
-        """Something could not be done: the agent must not go on, nor begin."""
+        """An action failed: the agent must not continue, nor begin."""
         self.closed = True
         if self._sandbox is not None:
             self._close(self._sandbox)
@@ -132,7 +132,7 @@ class Interventions:
         return self.closed or self._gone.is_set()
 
     def _matters(self, sandbox: LiveSandbox) -> bool:
-        """Whether a failure to act on ``sandbox`` leaves an agent that goes on, or that stands still for ever."""
+        """Whether a failure to act on ``sandbox`` leaves an agent that continues, or that is frozen for ever."""
         return not self._over() and start_time(sandbox.init_pid) == sandbox.init_start
 
     def _act(self, sandbox: LiveSandbox, decision: Decision) -> None:
@@ -176,9 +176,9 @@ class Interventions:
         self._trace.append("workspace.restored", payload)
 
     def _end_after_rollback(self, sandbox: LiveSandbox, rationale: str, alert: int) -> None:
-        """What could not be made to stand still was ended for the rollback."""
-        words = f"{rationale}; the workspace went back, and the agent had to be ended for it"
-        self._terminate("ended-by-rollback", words, alert)
+        """Processes that could not be frozen were ended for the rollback."""
+        message = f"{rationale}; the workspace went back, and the agent had to be ended for it"
+        self._terminate("ended-by-rollback", message, alert)
         self._close(sandbox)
 
     def _ask(self, sandbox: LiveSandbox, decision: Decision) -> None:
@@ -252,7 +252,7 @@ class Interventions:
         return event
 
     def _go_on(self, alert: int) -> None:
-        """Let the frozen agent go on because of the event ``alert``, or once an operator resumes it."""
+        """Let the frozen agent continue because of the event ``alert``, or once an operator resumes it."""
         while not self._over_for_operators():
             request = self._control.next_request(LOOK_SECONDS if self._is_paused else 0)
             if request is not None:

@@ -1,9 +1,9 @@
 """One run, from a prepared contract to a sealed report.
 
-The order is the guarantee. The manifest stands before anything acts; the patch and its events are on disk before the
-judge starts; the report is computed from the run directory alone; the seal comes last. A fault of the harness or the
-machine on the way becomes an event and an invalid run. A crash leaves a directory without a seal, which no command
-takes for a run that ended.
+The order is the guarantee. The manifest is written before anything acts; the patch and its events are on disk before
+the judge starts; the report is computed from the run directory alone; the seal comes last. A fault of the harness or
+the machine becomes an event and an invalid run. A crash leaves a directory without a seal, which no command treats as a
+finished run.
 """
 
 from __future__ import annotations
@@ -88,11 +88,11 @@ def execute_run(
     model: ModelPlan | None = None,
     redactor: Redactor | None = None,
 ) -> RunOutcome:
-    """Run ``agent`` once on a prepared contract and return what came of it.
+    """Run ``agent`` once on a prepared contract and return the result.
 
-    ``envelopes`` are the settings that hold the run to its share of what its task and batch may spend. A run that is to
-    ``rehearse`` has its checks watched too, and what they try becomes part of the contract's baseline. A ``redactor``
-    takes secrets out of everything that is recorded.
+    ``envelopes`` are the settings that limit the run to its share of the spending limits of its task and batch. A run
+    that is to ``rehearse`` has its checks watched too, and what they try becomes part of the contract's baseline. A
+    ``redactor`` takes secrets out of everything that is recorded.
     """
     run_id = new_run_id(machine.clock, machine.entropy)
     run = RunDirectory(machine.home.runs / run_id, redactor)
@@ -256,9 +256,9 @@ def _act_and_judge(
 
 
 def _rehearsal(contract: Contract, trace: MonitoredTrace, patch: bytes, scratch: Path) -> Mapping[str, Any]:
-    """What the bench of a run that makes a baseline has besides: a guard, and the address of a server for names.
+    """The additional context of a run that makes a baseline: a guard, and the address of a name server.
 
-    Nobody but root can watch a container; an ordinary user's validation goes without.
+    Only root can watch a container; an ordinary user's validation has no guard.
     """
     if contract.environment.image and os.geteuid() != 0:
         return EMPTY

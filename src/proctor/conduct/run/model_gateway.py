@@ -1,8 +1,8 @@
-"""The model of a run: what the agent asks for, who answers, and the gateway between the two.
+"""The model of a run: the agent's requests, the source of answers, and the gateway between the two.
 
-The gateway works out here with the key; inside the sandbox there is one address on the loopback that leads to it and
-nowhere else. Every call is recorded and metered before its answer passes. A provider that failed for good is a fault
-of the surroundings: the run becomes invalid, never a failure of the agent's.
+The gateway runs on the host with the key; inside the sandbox there is one address on the loopback that leads only to
+it. Every call is recorded and metered before its answer passes. A permanent failure of a provider is a fault of the
+infrastructure: the run becomes invalid, and does not count as a failure of the agent.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ class ModelPlan:
 
 @contextmanager
 def model_for(plan: ModelPlan, watch: WatchSettings, post: AgentMonitor) -> Iterator[Open]:
-    """A gateway for the time of a ``with`` block; how it came out is told at the end."""
+    """A gateway for the time of a ``with`` block; its summary is recorded at the end."""
     tokens = {canary.name: canary.content for canary in post.canaries.canaries if not canary.is_file}
     settings = replace(
         plan.gateway,

@@ -51,7 +51,7 @@ class Answer:
     signature: str = ""
 
     def act(self) -> dict[str, str]:
-        """What a signature covers, besides the run and the question."""
+        """What a signature covers, in addition to the run and the question."""
         return {"decision": self.decision, "why": self.why, "code": self.code, "by": self.by, "to": self.to}
 
     def payload(self) -> dict[str, Any]:
@@ -64,7 +64,7 @@ class Question:
     """What a run asks in the event ``seq``, and the checkpoints that it could go back to: ids with their reasons."""
 
     seq: int
-    words: str
+    text: str
     checkpoints: Mapping[str, str]
 
 

@@ -1,9 +1,9 @@
-"""The stages of one agent's run: who may write when, and how it comes from one to the next.
+"""The stages of one agent's run: when it may write, and how it moves from one stage to the next.
 
-The mount decides who may write; what is recorded here follows it. On an automatic ladder the agent's first attempt to
-change the workspace waits until the harness has noted the next stage and opened the mount; the test stage follows at
-once. On a requested one the agent asks (see ``execute.stages``): a step up or down is granted, leaving out a rung is
-noted, nonsense is refused and noted, and so is a step down while a file is open for writing.
+The mount decides whether the agent may write; the records here follow it. With automatic stages the agent's first
+attempt to change the workspace waits until the harness has recorded the next stage and opened the mount; the test stage
+follows at once. With requested stages the agent asks (see ``stage_requests``): a step up or down is granted, a skipped
+stage is recorded, an unknown stage is refused and recorded, and so is a step down while a file is open for writing.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from proctor.execute.sandbox.interface import WORKSPACE
 from proctor.execute.sandbox.stage_requests import Reply, StageStep, next_stage
 
 INSPECT, WRITE, TEST = "inspect", "write", "test"
-MOST_TOLD = 50
-"""Refusals that are told one by one; the rest is counted and told once."""
+MOST_RECORDED = 50
+"""Refusals that are recorded one by one; the rest is counted and recorded once."""
 MOST_CHANGES = 200
 """How often a run may change its stage."""
 LOOK_SECONDS = 0.05
 
 
-class StageLadder:
-    """The ladder of one run."""
+class StageControl:
+    """The stages of one run."""
 
     def __init__(self, stages: Stages, trace: MonitoredTrace, interventions: Interventions) -> None:
         self._stages = stages
@@ -38,7 +38,7 @@ class StageLadder:
         self._changes = 0
         self._over = threading.Event()
         self.asked_for = stages.ladder == "requested"
-        """Whether the agent climbs by asking."""
+        """Whether the agent moves to the next stage by asking."""
         self.begins_closed = stages.ladder != "none" and stages.start == INSPECT
         """Whether the workspace is read-only at first."""
         self.holds_writes = self.begins_closed and not self.asked_for
@@ -46,7 +46,7 @@ class StageLadder:
 
     @property
     def places(self) -> tuple[str, ...]:
-        """Where the agent may write at first; on an automatic ladder also where its writes wait."""
+        """Where the agent may write at first; with automatic stages also where its writes wait."""
         return _places(open_workspace=not self.begins_closed or self.holds_writes)
 
     def begin(self) -> None:
@@ -59,13 +59,13 @@ class StageLadder:
             self._note(WRITE, TEST, "the test stage follows the write stage")
 
     def end(self) -> None:
-        """The agent asks no more: tell how many refusals were not told."""
+        """The agent has ended: record how many refusals were only counted."""
         self._over.set()
-        if self._refused > MOST_TOLD:
-            self._tell_refusal("", "more refusals than are told one by one", self._refused - MOST_TOLD)
+        if self._refused > MOST_RECORDED:
+            self._record_refusal("", "more refusals than are told one by one", self._refused - MOST_RECORDED)
 
     def held(self, observation: Observation) -> None:
-        """The agent's first attempt to change the workspace waits: go on, unless it may write no more."""
+        """The agent's first attempt to change the workspace waits: open the next stage, unless writing is suspended."""
         if not self.holds_writes or self._trace.stage != INSPECT or self._trace.suspended:
             return
         self._note(INSPECT, WRITE, f"the agent tried to change {observation.path}")
@@ -127,11 +127,11 @@ class StageLadder:
 
     def _refuse(self, word: str, reason: str) -> Reply:
         self._refused += 1
-        if self._refused <= MOST_TOLD:
-            self._tell_refusal(name_text(word.encode("utf-8", "replace")), reason, 1)
+        if self._refused <= MOST_RECORDED:
+            self._record_refusal(name_text(word.encode("utf-8", "replace")), reason, 1)
         return Reply(False, reason)
 
-    def _tell_refusal(self, word: str, reason: str, count: int) -> None:
+    def _record_refusal(self, word: str, reason: str, count: int) -> None:
         payload = {"asked": word, "stage": self._trace.stage, "reason": reason, "count": count}
         self._trace.append("stage.refused", payload)
 

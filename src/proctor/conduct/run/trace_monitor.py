@@ -1,9 +1,8 @@
-"""A trace that is watched while it is written: every event goes to the breakers, and what they decide is written next.
+"""A trace that is watched while it is written: every event goes to the breakers, and their decisions are written next.
 
-It is a trace like any other to those who write to it. Events reach the panel in the order of their numbers, whoever
-writes them, so that a replay of the finished trace decides the same. What has to be done is done in order, on a
-thread of its own: writers never wait for it. When something cannot be done, nobody acts unwatched: ``give_up`` ends
-the agent, and the run has a fault.
+Writers use it as any other trace. Events reach the panel in the order of their numbers, from all threads, so that a
+replay of the finished trace decides the same. Actions are carried out in order, on a thread of their own: writers never
+wait for them. If an action fails, no agent continues unwatched: ``give_up`` ends the agent, and the run has a fault.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ BREATH_SECONDS = 0.05
 
 @dataclass(frozen=True)
 class Decision:
-    """A trip that calls for an act, and the number of the alert that tells of it."""
+    """A trip that calls for an action, and the number of its alert."""
 
     trip: Trip
     alert: int
@@ -53,7 +52,7 @@ class MonitoredTrace(TraceWriter):
         self.suspended = False
         """Whether it was decided that the agent changes its workspace no more."""
         self.violations: list[Event] = []
-        """The alerts that tell of violations."""
+        """The alerts on violations."""
 
     def watch_later(self, make: Callable[[], BreakerPanel]) -> Self:
         """Keep events for a panel that is made at the end: for runs in which nothing can be done about a decision."""
@@ -81,7 +80,7 @@ class MonitoredTrace(TraceWriter):
         return self
 
     def later(self, act: Callable[[], None]) -> None:
-        """Do something after what is being done, away from the caller's thread."""
+        """Run an action after the present ones, on another thread."""
         self._waiting.put(act)
 
     def append(self, type: str, payload: Mapping[str, Any], actor: str | None = None) -> Event:  # noqa: A002
@@ -100,7 +99,7 @@ class MonitoredTrace(TraceWriter):
 
     @property
     def state(self) -> str:
-        """A name for the state that the tree is in, as far as it was told."""
+        """A name for the state of the tree, as far as it was recorded."""
         return self._panel.facts.tree.digest if self._panel is not None else ""
 
     @property
@@ -127,7 +126,7 @@ class MonitoredTrace(TraceWriter):
             return self._panel.programs_left if self._panel is not None else None
 
     def checkpoint_before(self, seq: int) -> str:
-        """The checkpoint that a rollback from the event ``seq`` leads to; empty where there is none."""
+        """The checkpoint of a rollback from the event ``seq``; empty if there is none."""
         return self._panel.facts.checkpoints.before(seq) if self._panel is not None else ""
 
     def catch_breath(self) -> None:
@@ -138,7 +137,7 @@ class MonitoredTrace(TraceWriter):
             pass
 
     def rest(self) -> None:
-        """Let everything be done that was decided, and stop acting; deciding goes on. Raises what went wrong."""
+        """Wait for all actions, and stop acting; decisions are still made. Raises an error of an action."""
         if self._worker is not None:
             self._waiting.put(None)
             self._worker.join()

@@ -1,8 +1,8 @@
-"""Keeps states of one agent's workspace while it acts, and brings it back to one of them.
+"""Saves states of one agent's workspace while it acts, and restores one of them.
 
-Everything is done while the sandbox stands still and after the guard has told all that was tried before, so that the
-events in front of ``workspace.checkpoint`` are exactly what led to that state. A rollback is told as what it is: the
-mutations that it makes are the harness's, and the chain of every file goes through them. Called from the thread of the
+Everything is done while the sandbox is frozen and after the guard has reported all earlier attempts, so that the events
+before ``workspace.checkpoint`` are exactly what led to that state. A rollback is recorded as such: its mutations have
+the harness as their actor, and the chain of every file includes them. Called from the thread of the
 interventions, one act after the other.
 """
 
@@ -22,7 +22,7 @@ from proctor.execute.sandbox.interface import WORKSPACE
 from proctor.execute.workspace.workspace import Workspace
 
 Look = Callable[[str], None]
-"""Tells what has changed in the workspace, as the doing of an actor."""
+"""Records the changes of the workspace, with their actor."""
 
 
 class WorkspaceCheckpoints:
@@ -52,7 +52,7 @@ class WorkspaceCheckpoints:
             state = self._trace.state
             if changed and self._kept and state == self._state:
                 return
-            checkpoint, dropped, problem = self._copy() if still else (None, [], "the sandbox does not stand still")
+            checkpoint, dropped, problem = self._copy() if still else (None, [], "the sandbox could not be frozen")
             payload = (
                 {"id": "", "entries_digest": "", "files": 0, "bytes": 0} if not checkpoint else checkpoint.payload()
             )
@@ -65,9 +65,9 @@ class WorkspaceCheckpoints:
             self._sandbox.thaw()
 
     def restore(self, to: str, alert: int, *, end: bool, thaw: bool = True) -> bool:
-        """Go back to the checkpoint ``to``; whether the agent lives on. What does not stand still is ended.
+        """Go back to the checkpoint ``to``; whether the agent continues. Processes that cannot be frozen are ended.
 
-        A checkpoint that went for a newer one after it was chosen is replaced by the first.
+        A checkpoint that was removed for a newer one after it was chosen is replaced by the first.
         """
         sandbox = self._sandbox
         to = to if to in self._kept else next(iter(self._kept))
@@ -76,8 +76,8 @@ class WorkspaceCheckpoints:
             self._see_all()
             with _Writable(sandbox):
                 names = roll_back(self._workspace, self._kept[to], sandbox, thaw=False, end=end)
-            told = {"checkpoint": to, "alert": alert, "names": names, "ended": end, "problem": ""}
-            self._trace.append("workspace.restored", told)
+            payload = {"checkpoint": to, "alert": alert, "names": names, "ended": end, "problem": ""}
+            self._trace.append("workspace.restored", payload)
             self._look("harness")
             self._state = self._trace.state
         finally:
@@ -86,7 +86,7 @@ class WorkspaceCheckpoints:
         return not end
 
     def _copy(self) -> tuple[Checkpoint | None, list[str], str]:
-        """The new checkpoint, the ids of older ones that had to go for it, and why there is none."""
+        """The new checkpoint, the ids of older ones that were removed for it, and why there is none."""
         dropped: list[str] = []
         while len(self._kept) >= self._settings.keep:
             dropped.append(self._drop_oldest())
@@ -103,20 +103,20 @@ class WorkspaceCheckpoints:
                 return checkpoint, dropped, ""
 
     def _drop_oldest(self) -> str:
-        """Take the oldest one away but the first, which is where the agent began."""
+        """Remove the oldest one except the first, which is the state at the agent's start."""
         name = list(self._kept)[1]
         drop(self._kept.pop(name))
         return name
 
     def _see_all(self) -> None:
-        """Let everything be told that was done before."""
+        """Wait until all earlier actions are recorded."""
         if self._sandbox.guard is not None:
             self._sandbox.guard.settle()
         self._look("agent")
 
 
 class _Writable:
-    """Opens a read-only workspace for the harness while everything inside stands still."""
+    """Opens a read-only workspace for the harness while everything inside is frozen."""
 
     def __init__(self, sandbox: LiveSandbox) -> None:
         self._sandbox = sandbox

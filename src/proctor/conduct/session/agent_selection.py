@@ -41,7 +41,7 @@ def require_installable(name: str) -> None:
 
 
 def near(word: str, known: Iterable[str]) -> list[str]:
-    """The names of which ``word`` begins a part; if there are none, those that are written much like it."""
+    """The names with a part that begins with ``word``; if there are none, those with a similar spelling."""
     if len(word) > LONGEST:
         return []
     names, word = list(known), word.lower()
@@ -115,9 +115,9 @@ def _variables(given: Sequence[str]) -> dict[str, str]:
     return found
 
 
-def asked_agent(words: str, settings: Mapping[str, str] = EMPTY) -> AgentFile:
-    """What ``words``, the value of ``--agent``, ask for, with the options that a batch keeps."""
-    asked = read_agent(words)
+def asked_agent(agent: str, settings: Mapping[str, str] = EMPTY) -> AgentFile:
+    """The agent in ``agent``, the value of ``--agent``, with the options that a batch stores."""
+    asked = read_agent(agent)
     own = json.loads(settings.get(SETTING, "{}"))
     if not own:
         return asked
@@ -131,6 +131,6 @@ def typed_options(settings: Mapping[str, str]) -> tuple[str, ...]:
     return tuple(json.loads(settings.get(SETTING, "{}")))
 
 
-def kind_of(words: str) -> str:
-    """The kind of the agent that ``words`` ask for."""
-    return parse_agent(read_agent(words).agent)[0]
+def kind_of(agent: str) -> str:
+    """The kind of the agent in ``agent``, the value of ``--agent``."""
+    return parse_agent(read_agent(agent).agent)[0]

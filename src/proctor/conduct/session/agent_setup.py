@@ -25,25 +25,25 @@ from proctor.execute.sandbox.interface import Mount
 
 
 def agent_for(
-    words: str,
+    agent: str,
     files: str,
     prepared: PreparedBase,
     machine: Machine,
     model: str = "",
     settings: Mapping[str, str] = EMPTY,
 ) -> Agent:
-    """The agent that ``words`` name, for one prepared contract and the model it is to use."""
+    """The agent in ``agent``, the value of ``--agent``, for one prepared contract and its model."""
 
     def reference() -> bytes:
         with machine.scratch("reference") as scratch:
             return reference_patch(prepared, scratch)
 
-    return _made(_request(machine, words, files, model, settings, reference))
+    return _made(_request(machine, agent, files, model, settings, reference))
 
 
-def acts_in_sandbox(words: str) -> bool:
-    """Whether the agent that ``words`` name acts in a sandbox, and does not just hand over a patch."""
-    return kind_of(words) not in WITHOUT_MODEL
+def acts_in_sandbox(agent: str) -> bool:
+    """Whether the agent acts in a sandbox, and does not only supply a patch."""
+    return kind_of(agent) not in WITHOUT_MODEL
 
 
 class PlugIn:
@@ -102,22 +102,22 @@ def blamed(kind: str, package: str) -> Iterator[None]:
         raise at_fault(kind, package, f"{type(error).__name__}: {error}") from None
 
 
-def planned_model(words: str, model: str, settings: Mapping[str, str]) -> ModelPlan | None:
-    """The model of a run of the agent ``words``, by the settings of its batch; nothing where none was asked for."""
+def planned_model(agent: str, model: str, settings: Mapping[str, str]) -> ModelPlan | None:
+    """The model of a run of ``agent``, by the settings of its batch; nothing if none was requested."""
     if not model:
         return None
-    return plan_model(model, settings_of_model(model, settings, asked_agent(words, settings)))
+    return plan_model(model, settings_of_model(model, settings, asked_agent(agent, settings)))
 
 
 def _request(
     machine: Machine,
-    words: str,
+    agent: str,
     files: str,
     model: str,
     settings: Mapping[str, str],
     reference: Callable[[], bytes],
 ) -> AgentRequest:
-    asked = asked_agent(words, settings)
+    asked = asked_agent(agent, settings)
     kind, version, argument = parse_agent(asked.agent)
     require_agent(kind)
     typed = typed_options(settings)
@@ -148,34 +148,34 @@ def _request(
 
 
 def described_agent(
-    machine: Machine, words: str, files: str, model: str, settings: Mapping[str, str]
+    machine: Machine, agent: str, files: str, model: str, settings: Mapping[str, str]
 ) -> AgentDescription:
     """What identifies the agent that is asked for; an agent that does not exist is reported before a missing key."""
-    require_agent(kind_of(words))
-    planned_model(words, model, settings)
-    return identified_agent(machine, words, files, model, settings)
+    require_agent(kind_of(agent))
+    planned_model(agent, model, settings)
+    return identified_agent(machine, agent, files, model, settings)
 
 
 def identified_agent(
-    machine: Machine, words: str, files: str, model: str, settings: Mapping[str, str]
+    machine: Machine, agent: str, files: str, model: str, settings: Mapping[str, str]
 ) -> AgentDescription:
     """The same where no key is needed yet, because nothing is run."""
-    kind = kind_of(words)
+    kind = kind_of(agent)
     if model and kind in NO_MODEL:
         program = ", or as 'endpoint:PROGRAM ARGUMENTS'" if kind == "command" else ""
         hint = f"run it without --model{program}"
         raise UsageFault(f"the agent {kind} uses no model", where=f"--model {model}", hint=hint)
-    return _made(_request(machine, words, files, model, settings, bytes)).describe()
+    return _made(_request(machine, agent, files, model, settings, bytes)).describe()
 
 
 def refuse_secrets_in_files(
-    machine: Machine, contract: Contract, words: str, files: str, settings: Mapping[str, str]
+    machine: Machine, contract: Contract, agent: str, files: str, settings: Mapping[str, str]
 ) -> None:
     """An agent must not be handed the contract or Proctor's home: they hold hidden files and the reference.
 
     This is about its files, its rules and its skills.
     """
-    wanted = asked_agent(words, settings).wanted
+    wanted = asked_agent(agent, settings).wanted
     for path in filter(None, (files, *wanted.rules, wanted.skills)):
         shown = Path(path).resolve()
         for held, what in (

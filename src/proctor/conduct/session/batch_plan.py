@@ -52,9 +52,9 @@ from proctor.record.run_directory import RunDirectory
 
 @dataclass(frozen=True)
 class Plan:
-    """A batch, the contracts it names, the places that are still to be filled, and what came of the others.
+    """A batch, its contracts, the places that are still to be filled, and the results of the others.
 
-    ``held`` is the lock on the batch, from before its places were looked at until they are filled.
+    ``held`` is the lock on the batch, from before its places are read until they are filled.
     """
 
     batch: Batch
@@ -65,7 +65,7 @@ class Plan:
 
     @property
     def jobs(self) -> int:
-        """How many runs went side by side when the batch began."""
+        """How many parallel runs the batch began with."""
         return int(self.batch.settings.get("jobs", "1"))
 
 
@@ -79,7 +79,7 @@ def begin_batch(
     models: Sequence[str] = (),
     settings: Mapping[str, str] = EMPTY,
 ) -> Plan:
-    """A new batch. Every contract is loaded first, so that all mistakes are told before anything runs.
+    """A new batch. Every contract is loaded first, so that all mistakes are reported before anything runs.
 
     ``settings`` are kept with the batch: the price table, envelopes, and the options of the models.
     """
@@ -95,12 +95,12 @@ def begin_batch(
     kept = {"jobs": str(jobs), **settings}
     if kept.get("prices"):
         kept["prices"] = str(Path(kept["prices"]).absolute())
-    digests = {(words, model): described_agent(machine, words, files, model, kept).digest for words, model in pairs}
+    digests = {(texts, model): described_agent(machine, texts, files, model, kept).digest for texts, model in pairs}
     for contract in contracts.values():
         for agent in agents:
             refuse_secrets_in_files(machine, contract, agent, files, kept)
     _require_prices(kept, pairs)
-    machine.require(contracts.values(), acting=any(acts_in_sandbox(words) for words, _ in pairs))
+    machine.require(contracts.values(), acting=any(acts_in_sandbox(texts) for texts, _ in pairs))
     machine.require_no_answers_in_images(contracts.values())
     named = [(path, content_id(contract)) for path, contract in contracts.items()]
     batch = new_batch(machine.clock, machine.entropy, digests, files, named, repeats, kept)
@@ -126,7 +126,7 @@ def _require_once(option: str, values: Sequence[str]) -> None:
 
 
 def _require_names(agents: Sequence[str], settings: Mapping[str, str]) -> None:
-    """Refuse one name for several agents: reports could not tell them apart."""
+    """Refuse one name for several agents: reports could not distinguish them."""
     seen: dict[str, str] = {}
     for agent in agents:
         name = asked_agent(agent, settings).name
@@ -141,10 +141,10 @@ def models_of(agent: str, models: Sequence[str]) -> tuple[str, ...]:
     return (own,) if own else tuple(models) or ("",)
 
 
-def matrix_of(agents: Sequence[str], models: Sequence[str], tell: Callable[[str], None]) -> list[str]:
-    """All models of a command, each once; agents whose file names another model than the ``models`` are told of.
+def matrix_of(agents: Sequence[str], models: Sequence[str], notify: Callable[[str], None]) -> list[str]:
+    """All models of a command, each once; a message names agents whose file sets another model.
 
-    A model of the command line with which no agent is run is refused.
+    A model of the command line that no agent uses is refused.
     """
     matrix = list(dict.fromkeys(model for agent in agents for model in models_of(agent, models) if model))
     idle = [model for model in models if model not in matrix]
@@ -157,7 +157,7 @@ def matrix_of(agents: Sequence[str], models: Sequence[str], tell: Callable[[str]
                 hint=f"leave out --model {idle[0][:100]}, or take 'model' out of {agent}",
             )
         if model not in models:
-            tell(f"{agent} is run with its own model {model}; --model is for the other agents")
+            notify(f"{agent} is run with its own model {model}; --model is for the other agents")
     return matrix
 
 
@@ -173,12 +173,12 @@ def _require_takes_files(agents: Sequence[str]) -> None:
 def reopen_batch(machine: Machine, batch_id: str, agents: Sequence[str] = (), retries: int | None = None) -> Plan:
     """The rest of an earlier batch; its contracts and agents must still be what they were.
 
-    ``agents`` are the words of those that held a secret: the batch itself does not keep them. ``retries`` says how
-    often invalid runs are repeated from now on.
+    ``agents`` are the values of --agent that contained a secret: the batch itself does not store them. ``retries`` says
+    how often invalid runs are repeated from now on.
     """
     batch = load_batch(machine.home, batch_id) if batch_id else newest_batch(machine.home)
     if batch.settings.get("pilot"):
-        raise UsageFault(f"batch {batch.id} belongs to a pilot", hint="proctor pilot run PILOT goes on with it")
+        raise UsageFault(f"batch {batch.id} belongs to a pilot", hint="continue it with: proctor pilot run PILOT")
     with ExitStack() as held:
         held.enter_context(batch_lock(machine.home, batch.id))
         if retries is not None:
@@ -187,10 +187,10 @@ def reopen_batch(machine: Machine, batch_id: str, agents: Sequence[str] = (), re
         left = tries_left(machine.home, batch)
         places = tuple(one.place for one in left)
         done = {place: run for place, run in finished_places(machine.home, batch).items() if place not in places}
-        words = RedactedTexts(machine.home, batch.settings)
-        _require_shown(words, batch, places)
-        _require_known(words, batch, agents)
-        asked = words.again(list(dict.fromkeys(place.agent for place in places)), agents)
+        texts = RedactedTexts(machine.home, batch.settings)
+        _require_shown(texts, batch, places)
+        _require_known(texts, batch, agents)
+        asked = texts.again(list(dict.fromkeys(place.agent for place in places)), agents)
         paths = dict.fromkeys(place.contract for place in places)
         contracts = _load_all((Path(path) for path in paths), machine, batch.settings)
         for contract in contracts.values():
@@ -202,7 +202,7 @@ def reopen_batch(machine: Machine, batch_id: str, agents: Sequence[str] = (), re
         for pair in dict.fromkeys((place.agent, place.model) for place in places):
             agent, model = asked[pair[0]], pair[1]
             now = described_agent(machine, agent, batch.agent_files, model, batch.settings).digest
-            now = words.digest(agent, now)
+            now = texts.digest(agent, now)
             if now != batch.digests.get(pair, now):
                 raise _changed("agent", pair[0])
         _require_prices(batch.settings, dict.fromkeys((asked[place.agent], place.model) for place in places))
@@ -213,28 +213,28 @@ def reopen_batch(machine: Machine, batch_id: str, agents: Sequence[str] = (), re
         return Plan(batch, contracts, tries, held.pop_all(), earlier)
 
 
-def _require_shown(words: RedactedTexts, batch: Batch, places: Iterable[Place]) -> None:
-    """Refuse a batch of which more than the words of an agent held secrets."""
+def _require_shown(texts: RedactedTexts, batch: Batch, places: Iterable[Place]) -> None:
+    """Refuse a batch if other parts than the values of --agent contained secrets."""
     rest = [("--agent-files", batch.agent_files)]
     rest += [(f"--{name.replace('_', '-')}", text) for name, text in batch.settings.items()]
     rest += [(name, text) for one in places for name, text in (("CONTRACT", one.contract), ("--model", one.model))]
     for name, text in rest:
-        if words.hidden(text):
+        if texts.hidden(text):
             raise UsageFault(
-                f"{name} held a secret, which the batch does not keep",
+                f"{name} contained a secret, which the batch does not store",
                 where=text[:200],
                 hint="begin a new batch: proctor run CONTRACT... --agent AGENT --redact-secrets",
             )
 
 
-def _require_known(words: RedactedTexts, batch: Batch, agents: Iterable[str]) -> None:
+def _require_known(texts: RedactedTexts, batch: Batch, agents: Iterable[str]) -> None:
     known = {place.agent for place in batch.places}
     for agent in agents:
-        if words.shown(agent) not in known:
+        if texts.shown(agent) not in known:
             raise UsageFault(
                 f"batch {batch.id} was begun without this agent",
-                where=f"--agent {words.shown(agent)[:200]}",
-                hint="with --resume, --agent gives words again that held a secret, and nothing else",
+                where=f"--agent {texts.shown(agent)[:200]}",
+                hint="with --resume, --agent is only for values that contained a secret",
             )
 
 

@@ -37,7 +37,7 @@ _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}")
 
 @dataclass(frozen=True)
 class Provider:
-    """A provider of models: the dialects it speaks, where it is, and the variable that usually holds its key."""
+    """A provider of models: its dialects, its address, and the usual variable of its key."""
 
     dialects: tuple[str, ...]
     url: str
@@ -54,7 +54,7 @@ NAMES = (
     *("endpoint", "key_env", "key_file", "dialect", "script", "cassette", "redact", "secrets"),
     *("provider_tools", "unknown_fields", "output_tokens", "provider_wait"),
 )
-"""The options that a batch keeps beside the models themselves."""
+"""The options that a batch stores in addition to the models."""
 
 PER_MODEL = ("endpoint", "key_env", "key_file", "dialect")
 """The options that can be given for one model of several; those values are kept as JSON, by model."""
@@ -124,13 +124,13 @@ def settings_of_model(model: str, settings: Mapping[str, str], asked: AgentFile)
 
 
 def dialects_of(model: str, options: Mapping[str, str]) -> tuple[str, ...]:
-    """The ways in which a model can be talked to, by the words that ask for it."""
+    """The dialects of a model, by the name that requests it."""
     provider, _, _ = model.partition("/")
-    spoken = PROVIDERS[provider].dialects if provider in PROVIDERS else ALL_DIALECTS
+    dialects = PROVIDERS[provider].dialects if provider in PROVIDERS else ALL_DIALECTS
     wanted = options.get("dialect", "")
-    if wanted and wanted not in spoken:
-        raise UsageFault(f"{provider} does not speak {wanted!r}", hint=f"it speaks {', '.join(spoken)}")
-    return (wanted,) if wanted else spoken
+    if wanted and wanted not in dialects:
+        raise UsageFault(f"{provider} does not speak {wanted!r}", hint=f"it speaks {', '.join(dialects)}")
+    return (wanted,) if wanted else dialects
 
 
 def plan_model(model: str, options: Mapping[str, str]) -> ModelPlan | None:
@@ -177,7 +177,7 @@ def _script(path: str) -> bytes:
 
 
 def _secrets(redact: str, path: str) -> tuple[str, ...]:
-    """The expressions of a file for what is taken out of texts, beside what the usual rules find."""
+    """The expressions in a file for text to redact, in addition to the usual rules."""
     if path and redact != "spans":
         raise UsageFault("secrets are taken out of texts by --redact spans", where=path)
     if redact != "spans":
@@ -217,7 +217,7 @@ def _key(usual: str, options: Mapping[str, str]) -> str:
         key = os.environ.get(variable or usual, "").strip() if variable or usual else ""
     if not key and (variable or file or not options.get("endpoint")):
         raise UsageFault(
-            f"there is no key in {file or variable or usual}", hint="set it, or name --key-env, --key-file"
+            f"there is no key in {file or variable or usual}", hint="set it, or use --key-env or --key-file"
         )
     if not key.isprintable() or " " in key:
         raise UsageFault(f"what {file or variable or usual} holds is not a key")
@@ -240,13 +240,13 @@ def _tape(run: str) -> bytes | None:
     return recorded_calls(RunDirectory(Path(run)))
 
 
-def _read(path: str, limit: int, words: str) -> bytes:
+def _read(path: str, limit: int, description: str) -> bytes:
     try:
         return read_bounded(Path(path), limit)
     except OSError as error:
-        raise UsageFault(f"the {words} cannot be read: {error.strerror}", where=path) from None
+        raise UsageFault(f"the {description} cannot be read: {error.strerror}", where=path) from None
     except InfrastructureFault as fault:
-        raise UsageFault(f"the {words} cannot be read: {fault.message}", where=path) from None
+        raise UsageFault(f"the {description} cannot be read: {fault.message}", where=path) from None
 
 
 def read_prices(path: str) -> PriceTable | None:
