@@ -86,7 +86,7 @@ def test_files_that_are_gone_or_changed_are_no_divergence(pilot: Pilot, tmp_path
         (tmp_path / name).rename(tmp_path / f"{name}-moved")
     for method, depth in cases:
         code, _, errors = pilot.again(method, depth)
-        assert code == 2 and "the agent's files are not at hand" in errors, (method, depth, errors)
+        assert code == 2 and "the agent's files are missing" in errors, (method, depth, errors)
     assert pilot.again("fixer", "--acceptance")[0] == 0, "the patch is judged without the agent"
 
 
@@ -96,4 +96,4 @@ def test_a_batch_that_does_not_say_where_the_files_are(pilot: Pilot) -> None:
         batch.pop("methods", None)
         path.write_text(json.dumps(batch))
     code, told, errors = pilot.again("fixer", "--tools")
-    assert (code, told) == (2, {}) and "the agent's files are not at hand" in errors
+    assert (code, told) == (2, {}) and "the agent's files are missing" in errors

@@ -13,11 +13,11 @@ PLACED = ("events.jsonl#4",)
 @pytest.mark.parametrize(
     ("result", "on_another_base", "said"),
     [
-        (CommandReplay(1, ()), False, "1 command came out as recorded"),
-        (CommandReplay(2, PLACED), False, "2 commands came out as recorded, with 1 change put in place between them"),
-        (CommandReplay(2, ()), True, "2 commands came out as recorded, on another base: DIFFERENT"),
-        (CommandReplay(2, (), "here", "why"), False, "DIFFERENT after 2 commands that came out as recorded"),
-        (CommandReplay(0, (), "here", "why"), True, "DIFFERENT before any command came out as recorded"),
+        (CommandReplay(1, ()), False, "1 command ran as recorded"),
+        (CommandReplay(2, PLACED), False, "2 commands ran as recorded, with 1 change written between them"),
+        (CommandReplay(2, ()), True, "2 commands ran as recorded, on another base: DIFFERENT"),
+        (CommandReplay(2, (), "here", "why"), False, "DIFFERENT after 2 commands that ran as recorded"),
+        (CommandReplay(0, (), "here", "why"), True, "DIFFERENT before any command ran as recorded"),
     ],
 )
 def test_the_sentence(result: CommandReplay, on_another_base: bool, said: str) -> None:

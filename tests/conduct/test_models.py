@@ -62,7 +62,7 @@ def test_a_conversation_is_shown(proctor: Proctor, make_contract: Any, tmp_path:
     shown = proctor("show", seen.run).stdout
     assert "small by builtin with scripted/mender" in shown
     assert "4 calls of mender (4); 10 messages, 4 tool calls; " in shown
-    assert "3 started by the words of a tool call" in shown and "0 by nothing" in shown
+    assert "3 matched the text of a tool call" in shown and "0 by nothing" in shown
     lines = proctor("trace", seen.run, "--conversation").stdout.splitlines()
     assert any('assistant: "I look first."' in line for line in lines)
     (call,) = [line.split()[0] for line in lines if "tool.call" in line and "sed -i" in line]

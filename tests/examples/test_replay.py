@@ -28,7 +28,7 @@ TIMES = 3
 
 
 def same(run: Path | str, depth: str) -> None:
-    """Replays must say that everything came out as recorded."""
+    """Replays must say that everything ran as recorded."""
     code, told = proctor_says("replay", run, depth)
     assert code == 0, told
 

@@ -213,7 +213,7 @@ def test_two_runs_on_the_command_line(
     shutil.copytree(home / nothing, tmp_path / "copy")
     same = proctor("compare", nothing, fixed, nothing, tmp_path / "copy")
     assert same.returncode == 0 and "comparable: 1 failure, 1 success" in same.stdout
-    assert f"the same run: {nothing} stands here more than once" in same.stdout
+    assert f"the same run: {nothing} is given more than once" in same.stdout
     assert "the same run" not in proctor("compare", nothing, fixed).stdout
     assert json.loads(proctor("compare", nothing, nothing, "--json").stdout)["repeated"] == [nothing]
     forge(

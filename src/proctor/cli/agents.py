@@ -94,9 +94,9 @@ def install(names: tuple[str, ...], lock_file: Path | None, json_: bool) -> None
     """Install agents from PyPI or npm for use in sandboxes.
 
     They are installed into Proctor's home, and none of their code runs outside a sandbox. AGENT is a name, or
-    NAME@VERSION for another release, which is installed beside the usual one. With an agent file (FILE.yaml) its agent
-    and its MCP servers are installed. Agents that are installed already stay as they are; an interrupted installation
-    continues.
+    NAME@VERSION for another release, which is installed in addition to the usual one. With an agent file (FILE.yaml)
+    its agent and its MCP servers are installed. Agents that are installed already stay as they are; an interrupted
+    installation continues.
     """
     wanted = [one for name in names for one in _wanted(name)]
     lock = _read_lock(lock_file) if lock_file else None
@@ -107,7 +107,7 @@ def install(names: tuple[str, ...], lock_file: Path | None, json_: bool) -> None
     for one, beside in wanted:
         if lock is not None and beside and lock.version != one.recipe.version:
             raise UsageFault(f"the lock is one of version {lock.version}", where=str(lock_file))
-        found = store.install(one, lambda words: click.echo(words, err=True), lock, beside=beside)
+        found = store.install(one, lambda message: click.echo(message, err=True), lock, beside=beside)
         installed.append(_fields(one.name, found))
         if not json_:
             click.echo(f"{one.name} {found.lock.version}: {found.size_bytes >> 20} MiB, {found.layer.entries_digest}")
@@ -118,7 +118,7 @@ def install(names: tuple[str, ...], lock_file: Path | None, json_: bool) -> None
 
 
 def _wanted(name: str) -> list[tuple[Installable, bool]]:
-    """What ``install`` is asked for by one argument, and whether it goes beside the usual version."""
+    """The adapter in one argument of ``install``, and whether it is added to the usual version."""
     if not is_agent_file(name):
         return [_adapter(name)]
     asked = load_agent_file(Path(name))
@@ -131,7 +131,7 @@ def _wanted(name: str) -> list[tuple[Installable, bool]]:
 
 
 def _adapter(name: str) -> tuple[Adapter, bool]:
-    """The adapter that ``NAME`` or ``NAME@VERSION`` asks for, and whether it is another version than its own."""
+    """The adapter of ``NAME`` or ``NAME@VERSION``, and whether it is another version than its own."""
     agent, at, version = name.partition("@")
     require_installable(agent)
     if at and not version:
@@ -189,8 +189,8 @@ def _print_fields(whole: dict[str, Any], *, json_: bool) -> None:
         return
     for key, value in whole.items():
         if key == "installed":
-            for inner, words in (value or {"installed": "no"}).items():
-                click.echo(f"{inner + ':':12} {words}")
+            for inner, message in (value or {"installed": "no"}).items():
+                click.echo(f"{inner + ':':12} {message}")
         else:
             text = ", ".join(value) if isinstance(value, list) else "yes" if value is True else value or "no"
             click.echo(f"{key + ':':12} {text}")

@@ -159,8 +159,8 @@ def _check_needs(options: Mapping[str, Any], read: Results) -> None:
     """Refuse what would be passed over, since the table has no column for it."""
     for option, role in NEEDS.items():
         if options[option] not in (None, ()) and role not in read.taken:
-            words = f"--{option.replace('_', '-')} needs a column of the {role}, and none was found"
-            raise UsageFault(words, where=read.name, hint=f"say which it is by --{role} COLUMN")
+            message = f"--{option.replace('_', '-')} needs a column of the {role}, and none was found"
+            raise UsageFault(message, where=read.name, hint=f"say which it is by --{role} COLUMN")
 
 
 def _question(options: Mapping[str, Any]) -> Question:
@@ -234,8 +234,8 @@ def _show(found: Mapping[str, Any], notes: Sequence[str], what_if: bool, written
     print_table([*names, "PASS@K"] if most > 1 else names, rows)
     click.echo()
     click.echo(one_line(f"{head['verdict']}: {head['sentence']}"))
-    if told := minimum_effect_sentence(found):
-        click.echo(one_line(told))
+    if line := minimum_effect_sentence(found):
+        click.echo(one_line(line))
     if head["counting"]:
         click.echo(one_line(head["counting"]))
     click.echo(one_line(f"cost: {head['cost']}"))
@@ -244,8 +244,8 @@ def _show(found: Mapping[str, Any], notes: Sequence[str], what_if: bool, written
         click.echo(f"\nnot separable ({len(open_)} of {len(found['pairs'])} pairs, all comparisons counted):")
         for pair in open_[:OPEN_PAIRS]:
             why = pair["difference"]["undefined"]
-            told = f"undefined, {why}" if why else f"{points(pair['difference'])} points"
-            click.echo(one_line(f"  {pair['a']} - {pair['b']}: {told}"))
+            line = f"undefined, {why}" if why else f"{points(pair['difference'])} points"
+            click.echo(one_line(f"  {pair['a']} - {pair['b']}: {line}"))
         if len(open_) > OPEN_PAIRS:
             click.echo(f"  ... and {len(open_) - OPEN_PAIRS} more")
         click.echo("  (an interval is that of its pair alone: one that leaves out 0 is not enough)")

@@ -32,7 +32,7 @@ def command(run: str, key: str, timestamp: Path | None, authority: Path | None, 
     """Sign a run.
 
     Signs a statement about RUN with a key, or adds a time stamp to it. The run is verified first. The statement is an
-    in-toto Statement v1 in a DSSE envelope, stored as attestation.json beside the seal.
+    in-toto Statement v1 in a DSSE envelope, stored as attestation.json next to the seal.
     """
     if not key and timestamp is None:
         raise UsageFault("nothing to do", hint="--key signs the run, --timestamp keeps a time stamp on its attestation")

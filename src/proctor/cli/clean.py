@@ -1,4 +1,4 @@
-"""``proctor clean``: sweep what dead runs left, or drop the caches."""
+"""``proctor clean``: remove what interrupted runs left, or drop the caches."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def command(layers: bool, inputs: bool, agents: bool, json_: bool) -> None:
     """Remove what interrupted runs left behind, and caches.
 
     Removes processes, control groups and temporary files of runs whose harness has ended. Runs themselves are never
-    removed. Layers and inputs that a live run uses are kept, and listed.
+    removed. Layers and inputs that a run uses are kept, and listed.
     """
     place = home()
     place.create()

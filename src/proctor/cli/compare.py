@@ -1,4 +1,4 @@
-"""``proctor compare``: what makes runs incomparable, and how they came out."""
+"""``proctor compare``: why runs cannot be compared, and their outcomes."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ SHOWN = 44
     "--vary",
     multiple=True,
     type=click.Choice(VARIED),
-    help="What may differ besides the agent; can be given several times.",
+    help="What may differ in addition to the agent; can be given several times.",
 )
 @as_json
 def command(runs: tuple[str, ...], vary: tuple[str, ...], json_: bool) -> int:
@@ -77,7 +77,7 @@ def command(runs: tuple[str, ...], vary: tuple[str, ...], json_: bool) -> int:
     head = ["RUN", "AGENT", "MODEL", "STATUS", *checks]
     print_table(head, [[printable(cell) for cell in row] for row in outcomes])
     for run in repeated:
-        click.echo(printable(f"the same run: {run} stands here more than once, and counts once"))
+        click.echo(printable(f"the same run: {run} is given more than once, and counts once"))
     if comparable:
         click.echo("comparable: " + ", ".join(f"{count} {status}" for status, count in counts.items()))
     else:
@@ -86,7 +86,7 @@ def command(runs: tuple[str, ...], vary: tuple[str, ...], json_: bool) -> int:
 
 
 def _cut(value: str) -> str:
-    """The beginning of a value, marked where it goes on; ``--json`` has all of it."""
+    """The beginning of a value, marked if it is cut; ``--json`` has all of it."""
     return value if len(value) <= SHOWN else f"{value[: SHOWN - 3]}..."
 
 

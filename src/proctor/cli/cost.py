@@ -26,7 +26,7 @@ PLACES = 6
 """How many decimal places tables show."""
 
 PRICE = Context(prec=6)
-"""What tables show of a price: digits and not places, since that of a token or a byte begins far behind the point."""
+"""The significant digits of a price in tables; the price of a token or a byte has many zeros after the point."""
 
 
 @click.command(epilog="Example: proctor cost 20260307T120000")

@@ -92,8 +92,8 @@ def _answer(run: RunDirectory, decision: str, why: str, code: str, to: str, iden
         raise UsageFault("the run does not wait for a decision", where=run.path.name, hint=hint)
     if decision == "rollback" and (not question.checkpoints or (to and to not in question.checkpoints)):
         there = ", ".join(f"{name} ({reason})" for name, reason in question.checkpoints.items())
-        words = f"the run has no checkpoint {to!r}" if to else "the run has no checkpoint to go back to"
-        raise UsageFault(words, where=run.path.name, hint=f"there are: {there}" if there else "approve or deny")
+        message = f"the run has no checkpoint {to!r}" if to else "the run has no checkpoint to go back to"
+        raise UsageFault(message, where=run.path.name, hint=f"there are: {there}" if there else "approve or deny")
     answer = Answer(decision, why, code, _operator(identity), to)
     answer = replace(answer, **act_signature(identity, run.path.name, question.seq, answer.act()))
     give_answer(home().decisions / run.path.name, question.seq, answer)

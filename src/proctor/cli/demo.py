@@ -1,4 +1,4 @@
-"""``proctor demo``: the whole story on a bundled repository, offline."""
+"""``proctor demo``: four agents on a bundled repository, offline."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ def command(json_: bool) -> int:
     with tempfile.TemporaryDirectory(prefix="proctor-demo-") as directory:
         contract = materialise(Path(directory) / "contract")
         forger = str(cheating_agent(Path(directory) / "cheat"))
-        story = (
+        steps = (
             ("no-op", "noop", "", "changes nothing"),
             ("reference", "reference", "", "hands over the known fix"),
             ("cheat", CHEAT_COMMAND, forger, "forges the test results"),
         )
-        for name, agent, files, words in story:
+        for name, agent, files, message in steps:
             plan = begin_batch(here, [contract], [agent], files, settings={"command": "demo"})
             result = fill_with_progress(here, plan, 1, quiet=json_)
             for _, error in (*result.errors, *result.refused):
@@ -45,7 +45,7 @@ def command(json_: bool) -> int:
                 rows.append(
                     {
                         "agent": name,
-                        "words": words,
+                        "words": message,
                         "status": outcome.status,
                         "attribution": outcome.report.attribution,
                         "why": why(outcome.report),
@@ -56,8 +56,8 @@ def command(json_: bool) -> int:
     statuses = [row["status"] for row in rows]
     good = statuses == ["failure", "success", "failure"]
     undecided = {row["why"]: row for row in rows if is_machine_fault(row["status"], row["attribution"])}
-    for words, row in undecided.items():
-        print_undecided(row["run"], row["agent"], words)
+    for message, row in undecided.items():
+        print_undecided(row["run"], row["agent"], message)
     code = UNDECIDED if undecided else 0 if good else 1
     if json_:
         print_json({"runs": rows, "as_expected": None if undecided else good})

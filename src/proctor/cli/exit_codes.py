@@ -26,7 +26,7 @@ HINT = "fix the machine and start again; proctor doctor checks what a run needs"
 
 
 MACHINE, MODEL, AGENT = "machine", "model", "agent"
-_SAID = {
+_MESSAGES = {
     MACHINE: (NO_VERDICT, HINT),
     MODEL: (
         "no verdict, because of the model's provider or its set-up",
@@ -45,8 +45,8 @@ def cause_of(report: Report) -> str:
 
 def print_undecided(run: str, contract: str, why: str, cause: str = MACHINE) -> None:
     """Print a run without a verdict, the cause, and what to do next to standard error."""
-    said, hint = _SAID[cause]
-    click.echo(printable(f"proctor: {contract}: {said}: {why}"), err=True)
+    message, hint = _MESSAGES[cause]
+    click.echo(printable(f"proctor: {contract}: {message}: {why}"), err=True)
     click.echo(printable(f"  {hint}; proctor show {run} has the details"), err=True)
 
 

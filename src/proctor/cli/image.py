@@ -29,7 +29,7 @@ def command() -> None:
 
 @command.command(epilog="Example: proctor image build base --packages python3,git,gcc")
 @click.argument("name")
-@click.option("--packages", default="", help="Debian packages besides the smallest base, separated by commas.")
+@click.option("--packages", default="", help="Debian packages in addition to the minimal base, separated by commas.")
 @click.option("--suite", default="", help="The Debian release.  [default: that of this machine]")
 @click.option("--mirror", default="", help="The mirror of the packages.  [default: that of this machine]")
 @click.option(

@@ -21,7 +21,7 @@ from proctor.execute.inputs.input_cache import InputCache, resolve_contract, wit
 def command(contract: Path, json_: bool) -> None:
     """Pin the inputs of a contract by their digests.
 
-    Fetches what CONTRACT names but does not pin, and writes the digests into contract.lock beside it.
+    Fetches what CONTRACT names but does not pin, and writes the digests into contract.lock next to it.
 
     What an earlier lock pinned stays as long as the contract asks for the same; remove the lock to resolve everything
     again. Setup inputs are searched for other versions of the project under test. If one is found, no lock is written,

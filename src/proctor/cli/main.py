@@ -229,7 +229,7 @@ def _run(arguments: Sequence[str] | None) -> int:
 
 
 def _out_of_space(error: OSError) -> str:
-    """What is said of a full disk, with the file, or else with every place of Proctor that is full."""
+    """The message for a full disk, with the file, or else with every directory of Proctor that is full."""
     hint = "free some space and start again; finished runs are kept"
     if error.filename is not None:
         return f"{os.fsdecode(error.filename)}: out of space: {error.strerror}\n  {hint}"

@@ -61,7 +61,7 @@ def print_record(value: Any) -> None:
 
 
 def print_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """A table with aligned columns; whatever a cell contains, it stays in its line.
+    """A table with aligned columns; a cell stays in its line, whatever it contains.
 
     On a terminal that is too narrow, cells are wrapped between words; if that does not help, each row becomes a block
     with one line for each column. Elsewhere a row is always one line.
@@ -99,7 +99,7 @@ def _print_blocks(head: Sequence[str], rows: Sequence[Sequence[str]], most: int)
 
 
 def _wrapped(text: str, width: int) -> list[str]:
-    """``text`` in lines of at most ``width`` columns, broken between words; a longer word is broken in itself."""
+    """``text`` in lines of at most ``width`` columns, broken between words; a longer word is split."""
     if _width(text) <= width:
         return [text]
     lines = [""]

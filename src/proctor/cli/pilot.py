@@ -176,8 +176,8 @@ def power(
     given: dict[str, Any] = {"tasks": tasks, "runs": runs, "effect": effect, "iccs": icc or None}
     asked = replace(asked, **{name: value for name, value in given.items() if value is not None})
     if asked.rate + asked.effect > 1:
-        words = f"the assumed rate of {asked.rate:g} and an effect of {asked.effect:g} are more than 1"
-        raise UsageFault(words, where="--effect", hint="ask for a smaller one")
+        message = f"the assumed rate of {asked.rate:g} and an effect of {asked.effect:g} are more than 1"
+        raise UsageFault(message, where="--effect", hint="use a smaller effect")
     if curve_:
         return _curve(asked, json_)
     found = analyse(asked)
@@ -185,8 +185,8 @@ def power(
         print_json(record(found))
         return 0 if found.supported else 1
     without = f", without {', '.join(removed)}" if removed else ""
-    told = f"{counted(asked.tasks, 'task')}, {counted(asked.runs, 'run')} of each by every method{without}"
-    click.echo(printable(told))
+    line = f"{counted(asked.tasks, 'task')}, {counted(asked.runs, 'run')} of each by every method{without}"
+    click.echo(printable(line))
     rows = [
         [
             f"{row.icc:g}",
@@ -274,15 +274,15 @@ def _tell(frozen: Plan, made: Draft, json_: bool) -> None:
     click.echo(f"stages   {_stages(slots)}")
     third = any(slot.stage == STAGES[-1] for slot in slots)
     so = " (stage three will be refused)" if third else " (there is no stage three to be refused; reports will say so)"
-    told = f"{'supported' if can['supported'] else 'not supported'}: {can['value']}"
-    click.echo(f"power    {told}{'' if can['supported'] else so}")
+    line = f"{'supported' if can['supported'] else 'not supported'}: {can['value']}"
+    click.echo(f"power    {line}{'' if can['supported'] else so}")
     click.echo(f"cost     {_amounts(cost, protocol)}")
-    for words in concerns:
-        click.echo(f"concern  {words}")
+    for message in concerns:
+        click.echo(f"concern  {message}")
     for check in doubts:
         click.echo(f"doubt    {wrong(check['name'])}: {check['seen']}")
-    for words in frozen.deviations:
-        click.echo(f"deviates {words}")
+    for message in frozen.deviations:
+        click.echo(f"deviates {message}")
     click.echo(f"folder   {frozen.folder}")
 
 
@@ -294,10 +294,10 @@ def _stages(slots: Sequence[Slot]) -> str:
 def _amounts(cost: Mapping[str, Any], protocol: Mapping[str, Any]) -> str:
     """What a pilot may cost and its budget, both in dollars, or both in units where it has no prices."""
     priced = protocol["prices"]["currency"] != FALLBACK.table.currency
-    words = (USD if priced else UNITS).words
-    low, expected, high = (words(float(cost["usd"][level])) for level in ("low", "expected", "high"))
+    amount = (USD if priced else UNITS).words
+    low, expected, high = (amount(float(cost["usd"][level])) for level in ("low", "expected", "high"))
     budget = f"{cost['budget']['pilot_usd']} USD"
-    budget = budget if priced else f"{words(float(cost['budget']['pilot_usd']))}, set as {budget}"
+    budget = budget if priced else f"{amount(float(cost['budget']['pilot_usd']))}, set as {budget}"
     return f"{expected} expected, {low} to {high}; the budget is {budget}"
 
 
@@ -306,8 +306,8 @@ def _concerns(cost: Mapping[str, Any], protocol: Mapping[str, Any], start: Decim
     budget, found = cost["budget"], []
     for one in caps(protocol, protocol["tasks"], start):
         if not one.met:
-            told = f"it does not hold that {one.words}: {one.value}, asked for: {one.threshold}"
-            found.append(f"{told}; stage one will be refused: {one.todo}")
+            line = f"not met: {one.words}: {one.value}, required: {one.threshold}"
+            found.append(f"{line}; stage one will be refused: {one.todo}")
     if not budget["fits"]["expected"]:
         found.append("the expected cost is above the budget: the pilot would be stopped before its end")
     elif not budget["fits"]["high"]:

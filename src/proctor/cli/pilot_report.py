@@ -117,9 +117,9 @@ def _earlier(folder: Path) -> Earlier:
     if not (folder / FINDINGS).is_file() or not (folder / RUNS).is_file():
         raise UsageFault("there is no report", where=str(folder), hint=hint)
     try:
-        told = parse(read_bounded(folder / FINDINGS, 1 << 30))
-        name, seeds = str(told["source"]["name"]), tuple(told["appendix"]["seeds"]["observed"])
-        digests = _digests(told)
+        findings = parse(read_bounded(folder / FINDINGS, 1 << 30))
+        name, seeds = str(findings["source"]["name"]), tuple(findings["appendix"]["seeds"]["observed"])
+        digests = _digests(findings)
     except (ValueError, TypeError, LookupError, AttributeError):
         raise UsageFault("holds no findings of a report", where=str(folder / FINDINGS), hint=hint) from None
     return Earlier(read_table(folder / RUNS), name, seeds, digests)
@@ -127,13 +127,13 @@ def _earlier(folder: Path) -> Earlier:
 
 def _show(found: Mapping[str, Any], folder: Path, written: list[str]) -> None:
     head = found["headline"]
-    if told := incomplete(found):
-        click.echo(one_line(f"{INCOMPLETE}: {told}"))
+    if sentence := incomplete(found):
+        click.echo(one_line(f"{INCOMPLETE}: {sentence}"))
     if asked := found["question"]["text"]:
         click.echo(one_line(asked))
     click.echo(one_line(f"{head['verdict']}: {head['sentence']}"))
-    if told := minimum_effect_sentence(found):
-        click.echo(one_line(told))
+    if sentence := minimum_effect_sentence(found):
+        click.echo(one_line(sentence))
     if head["counting"]:
         click.echo(one_line(head["counting"]))
     click.echo(one_line(head["cost"]))
@@ -151,10 +151,10 @@ def _show_versus(other: Mapping[str, Any]) -> None:
     click.echo(one_line(f"against {other['name']}:"))
     for row in other["rows"]:
         change = points(row["difference"])
-        told = f"{change} points" if change != "-" else f"no difference, {row['difference']['undefined']}"
+        sentence = f"{change} points" if change != "-" else f"no difference, {row['difference']['undefined']}"
         rates = f"{percents(row['before'])} before, {percents(row['after'])} after"
         name = f"{row['agent']} (another agent than before)" if row["another"] else row["agent"]
-        click.echo(one_line(f"  {name}: {rates}, {told}"))
+        click.echo(one_line(f"  {name}: {rates}, {sentence}"))
     for text in other["notes"]:
         click.echo(one_line(f"  {text}"))
 

@@ -88,13 +88,13 @@ def _undecided(state: PilotState, stage: Stage) -> list[Run]:
 
 
 def _tell(state: PilotState, stages: Sequence[Stage], named: str) -> None:
-    """How each stage stands, and what to do where one holds the pilot up."""
+    """The state of each stage, and what to do if one blocks the pilot."""
     ledger = state.ledger
     rows = [[stage.name, stage.verdict, str(len(ledger.held(stage.name))), _unmet(stage.unmet)] for stage in stages]
     print_table(["STAGE", "VERDICT", "RUNS", "NOT MET"], rows)
     last = stages[-1]
     for one in last.unmet:
-        click.echo(printable(f"{one.id}: {one.words}: {one.value}, asked for: {one.threshold}"))
+        click.echo(printable(f"{one.id}: {one.words}: {one.value}, required: {one.threshold}"))
         if one.todo:
             click.echo(f"  {one.todo}")
     if last.stop is not None:
@@ -169,12 +169,12 @@ def _show(now: Mapping[str, Any]) -> None:
         whole = set_as if unit is USD else f"{unit.words(float(one['cap_usd']))}, set as {set_as}"
         click.echo(printable(f"envelope  {one['envelope']}: {unit.number(float(one['spent_usd']))} of {whole}"))
     if now["checks"]["runs"]:
-        told = f"{now['checks']['runs']} runs, {unit.exact(float(now['checks']['spent_usd']))}"
-        click.echo(f"charged   checks by none of the methods: {told}")
+        text = f"{now['checks']['runs']} runs, {unit.exact(float(now['checks']['spent_usd']))}"
+        click.echo(f"charged   checks by none of the methods: {text}")
     for one in now["charges"]:
         click.echo(printable(f"charged   {summary(one, unit)}"))
     for one in now["rules"]:
-        click.echo(printable(f"rule      {one['rule']}: {one['words']}: {one['value']} / {one['threshold']}"))
+        click.echo(printable(f"rule      {one['rule']}: {one['message']}: {one['value']} / {one['threshold']}"))
     for one in now["running"]:
         click.echo(printable(f"running   {one['run']}  {one['task']}  {one['method']}  repeat {one['repeat']}"))
     for one in now["unmet"]:
@@ -184,11 +184,11 @@ def _show(now: Mapping[str, Any]) -> None:
     if now["verdict"] == OPEN and not now["busy"] and not now["running"]:
         click.echo(f"waiting   nobody runs stage {now['stage']}; proctor pilot run PILOT goes on")
     if now["stop"]:
-        click.echo(printable(f"stopped   {now['stop']['rule']}: {now['stop']['words']}"))
-    for words in now["deviations"]:
-        click.echo(printable(f"deviation {words}"))
-    for words in now["changed"]:
-        click.echo(printable(f"changed   {words.splitlines()[0]}"))
+        click.echo(printable(f"stopped   {now['stop']['rule']}: {now['stop']['message']}"))
+    for message in now["deviations"]:
+        click.echo(printable(f"deviation {message}"))
+    for message in now["changed"]:
+        click.echo(printable(f"changed   {message.splitlines()[0]}"))
     if now["changed"]:
         click.echo("          until it is as it was frozen, proctor pilot run refuses it")
 

@@ -1,9 +1,9 @@
 """Live progress on standard error, and the interrupt that stops a batch in order.
 
 On a terminal one line is redrawn every second and as runs go through their phases; elsewhere each finished run gets a
-line. Attempts that are no runs are counted in the same two ways. The first Ctrl-C or SIGTERM ends the agents that act,
-seals their runs as stopped, and starts no more. A second one leaves at once: what is cut off then is swept away by the
-next command, as after a crash. When no one reads standard error any more, the runs go on.
+line. Attempts outside of runs are counted in the same two ways. The first Ctrl-C or SIGTERM ends the agents that act,
+seals their runs as stopped, and starts no more. A second one exits at once: the next command removes what is left,
+as after a crash. If standard error is closed, the runs continue.
 """
 
 from __future__ import annotations
@@ -56,11 +56,11 @@ class Attempts:
         """``done`` of ``total`` are done."""
         if self._quiet:
             return
-        words = printable(f"[{done}/{total}] {self._name}")
+        message = printable(f"[{done}/{total}] {self._name}")
         if is_terminal(sys.stderr):
-            _write(f"\r\x1b[K{_fitting(words)}" + ("\n" if done == total else ""))
+            _write(f"\r\x1b[K{_fitting(message)}" + ("\n" if done == total else ""))
         elif done * MOST_LINES // total > (done - 1) * MOST_LINES // total:
-            _write(f"{words}\n")
+            _write(f"{message}\n")
 
 
 def _fitting(text: str) -> str:
@@ -175,13 +175,13 @@ class Progress(BatchWatcher):
         self._clear()
 
     def _tick(self) -> None:
-        """Draw the line again every second, so that a long run is seen to go on."""
+        """Draw the line again every second, to show that a long run is still active."""
         while not self._ended.wait(TICK_SECONDS):
             with self._lock:
                 self._draw()
 
     def _interrupt(self, number: int, frame: FrameType | None) -> None:
-        """Ask all to stop; the runs notice at their next step. A second interrupt waits for nobody."""
+        """Ask all to stop; the runs notice at their next step. A second interrupt exits at once."""
         if self._stop.is_set():
             hint = f"; the rest is run by: {self._resume}" if self._resume else ""
             _write_at_once(f"\nproctor: left at once{hint}\n")

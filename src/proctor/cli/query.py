@@ -74,7 +74,7 @@ def command(
 
 
 def _index() -> Path:
-    """The index of the home, brought up to date; what it holds and what it does not is said on the error output."""
+    """The index of the home, brought up to date; its contents and gaps are printed on the error output."""
     found = refresh(home())
     click.echo(f"{counted(found.runs, 'run')} in the index, {found.read} of them new or changed", err=True)
     for line in left_out(found.left_out):
@@ -153,7 +153,7 @@ def _exact(value: Any) -> Any:
 
 
 def _plain(value: Any) -> Any:
-    """A value as JSON has it: what it has no number for is a text, and what is no number is nothing."""
+    """A value in JSON: numbers that JSON does not have become text, and NaN becomes null."""
     if value is None or isinstance(value, str | bool):
         return value
     if isinstance(value, int):

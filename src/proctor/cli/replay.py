@@ -53,28 +53,30 @@ def files_again(machine: Machine, batch: Batch, manifest: Mapping[str, Any]) -> 
     Those of a pilot must be what its plan froze: with others a difference would say nothing about the run.
     """
     asked = manifest["configuration"]
-    words, model, method = str(asked["agent"]), str(asked["model"]), str(asked.get("method", ""))
-    if RedactedTexts(machine.home, batch.settings).hidden(words):
+    agent_value, model, method = str(asked["agent"]), str(asked["model"]), str(asked.get("method", ""))
+    if RedactedTexts(machine.home, batch.settings).hidden(agent_value):
         hint = "--acceptance judges its patch again, without the agent"
-        raise UsageFault("the words of the agent held a secret, which is not on record", where=words[:200], hint=hint)
+        raise UsageFault(
+            "the value of --agent contained a secret, which is not recorded", where=agent_value[:200], hint=hint
+        )
     files = batch.files_of(method)
     if files and not Path(files).is_dir():
-        raise UsageFault("the agent's files are not at hand", where=files, hint="put them where they were for the run")
-    if not batch.settings.get("pilot") or kind_of(words) not in WITH_FILES:
+        raise UsageFault("the agent's files are missing", where=files, hint="restore them where they were for the run")
+    if not batch.settings.get("pilot") or kind_of(agent_value) not in WITH_FILES:
         return files
-    now = identified_agent(machine, words, files, model, batch.settings_of(method)).digest
+    now = identified_agent(machine, agent_value, files, model, batch.settings_of(method)).digest
     if now == manifest["agent"]["digest"]:
         return files
     if not files:
-        hint = "the batch of the run does not say where they lie; --acceptance needs none of them"
-        raise UsageFault("the agent's files are not at hand", where=str(manifest["run"]), hint=hint)
+        hint = "the batch of the run does not record their path; --acceptance works without them"
+        raise UsageFault("the agent's files are missing", where=str(manifest["run"]), hint=hint)
     raise UsageFault(
         "the agent's files have changed since the run", where=files, hint="bring them back to what the pilot froze"
     )
 
 
 NOT_REPEATED = ("jobs", "task_usd", "batch_usd", "pilot", "stage", "retry_invalid")
-"""Settings of a batch that a run which is repeated from it does not get: it spends nothing, and is none of a pilot."""
+"""Settings of a batch that a repeated run does not get: it spends nothing, and is not part of a pilot."""
 
 
 @click.command(epilog="Example: proctor replay 20260307T120000 --acceptance")
@@ -147,11 +149,11 @@ def _judge_again(found: RunDirectory, contract: Path | None, json_: bool) -> int
         print_table(["CHECK", "RECORDED", "NOW", ""], [[printable(cell) for cell in row] for row in cells])
     for row in rows:
         for test in row.tests:
-            click.echo(printable(f"{row.check}: {test} came out differently"))
+            click.echo(printable(f"{row.check}: {test} has another outcome"))
     if not same and has_hidden_patch(base):
         click.echo("notice: secrets were taken out of the recorded patch, and a difference may come of that")
-    words = "the same outcomes" if same else "DIFFERENT" if rows else "NOT judged again: the contract is another"
-    click.echo(f"{found.path.name}: {words}")
+    result_text = "the same outcomes" if same else "DIFFERENT" if rows else "NOT judged again: the contract is another"
+    click.echo(f"{found.path.name}: {result_text}")
     return 0 if same else 1
 
 
@@ -163,9 +165,9 @@ def _act_again(found: RunDirectory, contract: Path | None, json_: bool) -> int:
         manifest = base.evidence.manifest
         asked = manifest["configuration"]
         batch = load_batch(here.home, str(asked["batch"]))
-        words, model = str(asked["agent"]), str(asked["model"])
+        agent_value, model = str(asked["agent"]), str(asked["model"])
         files, settings = files_again(here, batch, manifest), batch.settings_of(str(asked.get("method", "")))
-        agent = agent_for(words, files, base.prepared, here, model, settings)
+        agent = agent_for(agent_value, files, base.prepared, here, model, settings)
         digest = agent.describe().digest
         if is_plain(base.evidence) and digest != manifest["agent"]["digest"]:
             differences += (Difference("agent", "agent.digest", str(manifest["agent"]["digest"]), digest),)
@@ -189,28 +191,28 @@ def _act_again(found: RunDirectory, contract: Path | None, json_: bool) -> int:
         return 0 if same else 1
     _print_base(differences)
     for one in result.notices:
-        told = f"{one.stream} has {one.seen}, recorded was {one.recorded}"
-        click.echo(printable(f"notice: {one.where}: call {one.call}, {one.command}: {told}: it {one.why}"))
+        difference = f"{one.stream} has {one.seen}, recorded was {one.recorded}"
+        click.echo(printable(f"notice: {one.where}: call {one.call}, {one.command}: {difference}: it {one.why}"))
     if result.divergence:
         click.echo(printable(f"{result.where}: {result.divergence}"))
     if result.unheard:
         click.echo(f"notice: of {counted(result.unheard, 'command')} the output was not recorded and is not compared")
     if result.own:
         click.echo(f"notice: the agent started {counted(result.own, 'program')} by itself, which were not run again")
-    words = _retraced(result, bool(differences)) if base.prepared else "NOT run again: the contract is another"
-    click.echo(f"{found.path.name}: {words}")
+    result_text = _retraced(result, bool(differences)) if base.prepared else "NOT run again: the contract is another"
+    click.echo(f"{found.path.name}: {result_text}")
     return 0 if same else 1
 
 
 def _retraced(result: CommandReplay, on_another_base: bool) -> str:
-    """How commands that ran again came out, in one sentence."""
-    put = f", with {counted(len(result.placed), 'change')} put in place between them" if result.placed else ""
+    """The result of the commands that ran again, in one sentence."""
+    put = f", with {counted(len(result.placed), 'change')} written between them" if result.placed else ""
     ran = counted(result.commands, "command")
     if result.divergence and not result.commands:
-        return "DIFFERENT before any command came out as recorded"
+        return "DIFFERENT before any command ran as recorded"
     if result.divergence:
-        return f"DIFFERENT after {ran} that came out as recorded{put}"
-    return f"{ran} came out as recorded{put}{', on another base: DIFFERENT' if on_another_base else ''}"
+        return f"DIFFERENT after {ran} that ran as recorded{put}"
+    return f"{ran} ran as recorded{put}{', on another base: DIFFERENT' if on_another_base else ''}"
 
 
 def _print_base(differences: tuple[Difference, ...]) -> None:
@@ -238,8 +240,8 @@ def _decide_again(found: RunDirectory, json_: bool) -> int:
             print_table(["BREAKER", "CODE", "ACTION", "EVENT"], cells)
         for difference in result.differences:
             click.echo(printable(difference))
-        words = "the same decisions" if result.agree else "DIFFERENT decisions"
-        click.echo(f"{found.path.name}: {counted(len(rows), 'decision')} recorded, {words} when derived again")
+        result_text = "the same decisions" if result.agree else "DIFFERENT decisions"
+        click.echo(f"{found.path.name}: {counted(len(rows), 'decision')} recorded, {result_text} when derived again")
     return 0 if result.agree else 4
 
 
@@ -257,7 +259,7 @@ def _run_again(found: RunDirectory, contract: Path | None, json_: bool) -> int:
     here = machine()
     base = find_base(here, found, contract)
     if base.prepared is None:
-        return _tell_model(found, base.differences, "", Again(), json_)
+        return _print_model(found, base.differences, "", Again(), json_)
     before = load_batch(here.home, batch_id)
     known = before.settings_of(str(asked.get("method", "")))
     kept = {name: text for name, text in known.items() if name not in NOT_REPEATED}
@@ -282,29 +284,29 @@ def _run_again(found: RunDirectory, contract: Path | None, json_: bool) -> int:
     if not difference and outcome.status != status:
         difference = f"the recorded status is {status}, now it is {outcome.status}"
     if difference and (out_of_memory(found) or out_of_memory(again)):
-        difference += " (the kernel ended processes for want of memory, which need not end in the same place twice)"
-    told = Again(difference, divergence, other_orders(again))
-    return _tell_model(found, base.differences, outcome.run_id, told, json_)
+        difference += " (the kernel ended processes for lack of memory, which may happen at another place each time)"
+    comparison = Again(difference, divergence, other_orders(again))
+    return _print_model(found, base.differences, outcome.run_id, comparison, json_)
 
 
 @dataclass(frozen=True)
 class Again:
-    """How a run with its model differs from its record: in words, in which request, and in which order."""
+    """How a run with its model differs from its record: a message, the request, and the orders."""
 
     difference: str = ""
     divergence: Divergence | None = None
     orders: tuple[OtherOrder, ...] = ()
 
 
-def _tell_model(found: RunDirectory, base: tuple[Difference, ...], again: str, result: Again, json_: bool) -> int:
-    """Tell how a run with its model came out ``again``, or that it was not run because its contract is another."""
+def _print_model(found: RunDirectory, base: tuple[Difference, ...], again: str, result: Again, json_: bool) -> int:
+    """Print how the run ``again`` with its model compares, or that it was not run because its contract is another."""
     same = bool(again) and not base and not result.difference
     if json_:
-        told = {"again": again, "same": same, "base": [_difference(item) for item in base]}
+        row = {"again": again, "same": same, "base": [_difference(item) for item in base]}
         divergence = dict(field_items(result.divergence)) if result.divergence else None
         orders = [dict(field_items(one)) for one in result.orders]
-        told |= {"difference": result.difference, "divergence": divergence, "other_orders": orders}
-        print_json({"run": found.path.name, **told})
+        row |= {"difference": result.difference, "divergence": divergence, "other_orders": orders}
+        print_json({"run": found.path.name, **row})
         return 0 if same else 1
     _print_base(base)
     if not again:
@@ -315,9 +317,9 @@ def _tell_model(found: RunDirectory, base: tuple[Difference, ...], again: str, r
     if result.divergence:
         _print_divergence(result.divergence)
     difference = "the request above is not as recorded" if result.divergence else printable(result.difference)
-    words = difference or "the same tool calls and the same status"
-    words = words if same else f"DIFFERENT: {words}" if difference else f"{words}, on another base: DIFFERENT"
-    click.echo(f"{found.path.name} again as {again}: {words}")
+    message = difference or "the same tool calls and the same status"
+    message = message if same else f"DIFFERENT: {message}" if difference else f"{message}, on another base: DIFFERENT"
+    click.echo(f"{found.path.name} again as {again}: {message}")
     return 0 if same else 1
 
 

@@ -43,9 +43,9 @@ def command(run: str, print_: bool, json_: bool) -> int:
 
 def notes(result: Rescoring) -> list[str]:
     """The lines about a comparison of reports that follow the verdict."""
-    said = [f"different: {place or 'the whole report'}" for place in result.different]
+    lines = [f"different: {place or 'the whole report'}" for place in result.different]
     if result.other_rules:
-        said.append(f"scored by other rules: {', '.join(result.other_rules)}")
+        lines.append(f"scored by other rules: {', '.join(result.other_rules)}")
     if result.without:
-        said.append(f"of an earlier form, without: {', '.join(result.without)}")
-    return said
+        lines.append(f"of an earlier form, without: {', '.join(result.without)}")
+    return lines

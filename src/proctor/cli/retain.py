@@ -43,9 +43,9 @@ def command(run: str, tier: str, approved_by: str, why: str, identity: Path | No
     signer = load_identity(identity) if identity else None
     done = retain(found, load_seal(found), tier, approved_by, why, SystemClock().wall_ns(), signer)
     if json_:
-        told = {"run": found.path.name, "tier": done.tier, "files": sorted(done.files), "events": done.events}
-        print_json({**told, "at": done.at, "approved_by": done.approved_by, "before": result.retained is not None})
+        fields = {"run": found.path.name, "tier": done.tier, "files": sorted(done.files), "events": done.events}
+        print_json({**fields, "at": done.at, "approved_by": done.approved_by, "before": result.retained is not None})
     else:
-        words = f"{counted(len(done.files), 'file')} and the payloads of {counted(done.events, 'event')} are gone"
+        message = f"{counted(len(done.files), 'file')} and the payloads of {counted(done.events, 'event')} are removed"
         already = "already " if result.retained else ""
-        click.echo(printable(f"{found.path.name}: {already}{done}; {words}"))
+        click.echo(printable(f"{found.path.name}: {already}{done}; {message}"))

@@ -1,4 +1,4 @@
-"""``proctor review``: which runs a human should look at, what reviewers said, and how far they agree."""
+"""``proctor review``: which runs need a review, the verdicts of reviewers, and how far they agree."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def command(
     """List runs that need a review, and record verdicts on them.
 
     A run is listed when its report has indicators or a check reached no decision, and it has no review yet or the
-    reviewers disagree. With RUN alone, its indicators and reviews are printed. A verdict is recorded in a log beside
+    reviewers disagree. With RUN alone, its indicators and reviews are printed. A verdict is recorded in a log next to
     the sealed run, and changes nothing in the run. Exits with 4 when the evidence or the reviews of a run were changed.
     """
     if not run and (verdict or minutes or by or why):
@@ -76,8 +76,8 @@ def command(
     if verdict:
         missing = [name for name, text in (("--minutes", minutes), ("--by", by), ("--why", why)) if not text]
         if missing:
-            words = f"a verdict needs {' and '.join(missing)}"
-            raise UsageFault(words, hint="how long you looked, who you are, and the reason in a sentence")
+            message = f"a verdict needs {' and '.join(missing)}"
+            raise UsageFault(message, hint="how long you looked, who you are, and the reason in a sentence")
         _record(run, verdict, minutes, by, why, json_)
     elif minutes or by or why:
         raise UsageFault("there is no verdict", hint="add --verdict accept, reject or unsure")
@@ -94,8 +94,8 @@ def _record(name: str, verdict: str, minutes: str, by: str, why: str, json_: boo
     notes = paired_verdicts.read() if paired_verdicts is not None else []
     head = notes[-1].hash if notes else ""
     if json_:
-        told = {"run": found.path.name, "verdict": verdict, "hash": digest}
-        print_json({**told, "home_reviews": len(notes), "home_head": head})
+        row = {"run": found.path.name, "verdict": verdict, "hash": digest}
+        print_json({**row, "home_reviews": len(notes), "home_head": head})
     else:
         click.echo(printable(f"{found.path.name}: {verdict} by {by}, {minutes} minutes"))
         _note_retention(found)
@@ -107,7 +107,7 @@ def _note_retention(run: RunDirectory) -> None:
     """Say it where the patch and the trace can no longer be looked at."""
     act = retention_of(run)
     if act is not None:
-        click.echo(printable(f"the patch and the payloads are gone: {act}"))
+        click.echo(printable(f"the patch and the payloads were removed: {act}"))
 
 
 def _intact(run: RunDirectory) -> str:
@@ -168,12 +168,12 @@ def _show(name: str, json_: bool) -> None:
     report = read_report(run)
     found = report.indicators
     if json_:
-        told = [dict(field_items(review)) for review in reviews]
+        rows = [dict(field_items(review)) for review in reviews]
         print_json(
             {
                 "run": run.path.name,
                 "indicators": [to_json(one) for one in found],
-                "reviews": told,
+                "reviews": rows,
                 "minutes": str(minutes_of(reviews)),
             }
         )
@@ -198,23 +198,23 @@ def _agreement(found: list[Listed], json_: bool) -> None:
     names = sorted({name for unit in units for name in unit})
     minutes = str(sum(map(minutes_of, reviewed)))
     figures = {"cohen_kappa": kappa, "krippendorff_alpha": alpha}
-    told = {name: None if value is None else f"{float(value):.6f}" for name, value in figures.items()}
+    shown = {name: None if value is None else f"{float(value):.6f}" for name, value in figures.items()}
     if json_:
         counts = {"runs": len(units), "runs_with_several_reviewers": twice, "reviewers": names, "minutes": minutes}
-        print_json({**counts, **told})
+        print_json({**counts, **shown})
         return
     who = f"{counted(len(units), 'run')} reviewed by {counted(len(names), 'reviewer')}"
     click.echo(printable(f"{who} in {minutes} minutes, {twice} of them by several"))
     if two:
         click.echo(
-            printable(f"Cohen's kappa of {two[0][0]} and {two[0][1]}: {told['cohen_kappa'] or _undefined(twice)}")
+            printable(f"Cohen's kappa of {two[0][0]} and {two[0][1]}: {shown['cohen_kappa'] or _undefined(twice)}")
         )
-    click.echo(f"Krippendorff's alpha: {told['krippendorff_alpha'] or _undefined(twice)}")
+    click.echo(f"Krippendorff's alpha: {shown['krippendorff_alpha'] or _undefined(twice)}")
 
 
 def _undefined(twice: int) -> str:
     return (
-        "undefined, because everybody said the same everywhere"
+        "undefined, because all reviewers gave the same verdict on all runs"
         if twice
         else "undefined, because no run has two reviews"
     )

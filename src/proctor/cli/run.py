@@ -204,7 +204,7 @@ def command(
     if resume:
         plan = reopen_batch(here, batch, agents, retry_invalid)
     else:
-        matrix = matrix_of(agents, models, lambda words: click.echo(f"proctor: {words}", err=True))
+        matrix = matrix_of(agents, models, lambda message: click.echo(f"proctor: {message}", err=True))
         of_models = kept_options(options, matrix, lambda name: run_store().find(name))
         kept = {"prices": prices, **envelopes, **own, **of_models}
         if retry_invalid:
@@ -241,14 +241,14 @@ def command(
             click.echo(f"run before: {', '.join(_counts(row['status'] for row in plan.earlier))}")
         _print(rows)
         if again - {""}:
-            told = ", ".join(row["retry_of"] for row in made if row["retry_of"])
-            click.echo(f"repeated, because they are invalid and not because of the agent: {told}")
+            retried = ", ".join(row["retry_of"] for row in made if row["retry_of"])
+            click.echo(f"repeated, because they are invalid and the agent is not the cause: {retried}")
         for place, error in (*result.errors, *result.refused):
             click.echo(printable(f"proctor: {place.contract}: {error}"), err=True)
-        for words, row in {
+        for message, row in {
             row["why"]: row for row in rows if is_machine_fault(row["status"], row["attribution"])
         }.items():
-            print_undecided(row["run"], row["contract"], words, row["cause"])
+            print_undecided(row["run"], row["contract"], message, row["cause"])
         if result.stopped:
             click.echo(f"stopped; the rest is run by: {resume_command(plan.batch)}", err=True)
     return _code([*plan.earlier, *rows], result.errors, result.stopped or bool(result.refused))

@@ -50,9 +50,9 @@ def command(status: str | None, contract: str, last: int | None, json_: bool) ->
     found = list(islice(wanted, last))[::-1]
     for item in found:
         if item.copy_of:
-            said = f"{item.id} contains the run {item.copy_of} under another id and does not count as a run"
+            message = f"{item.id} contains the run {item.copy_of} under another id and does not count as a run"
             click.echo(
-                printable(f"proctor: {said}\n  give the copy a name that is not a run id: {item.path}"), err=True
+                printable(f"proctor: {message}\n  give the copy a name that is not a run id: {item.path}"), err=True
             )
     if json_:
         print_json({"runs": [_record(item) for item in found]})

@@ -42,14 +42,14 @@ STATES = {
     "copy": "contains another run than its name says",
     "newer": "was written by a newer Proctor",
 }
-"""What is said of a run without a report, by its state."""
+"""The text for a run without a report, by its state."""
 
 ENDINGS = {
     "not-started": "could not be started",
     "timed-out": "ran out of time",
     "killed": "was killed from outside",
 }
-"""What is said of how an agent ended, where its reason is no word of a sentence."""
+"""The text for the end of an agent, if its reason cannot be part of a sentence."""
 
 LEFT_OUT = {
     "too-large": "too large for a patch, so the judge did not see the change",
@@ -213,7 +213,7 @@ def _output(run: RunDirectory) -> int:
 
 def _patch(run: RunDirectory) -> None:
     """The patch: its exact bytes in a pipe or a file, without control characters on a terminal."""
-    require_payloads(run, "the patch is gone")
+    require_payloads(run, "the patch was removed")
     if not os.path.lexists(run.patch):
         raise UsageFault("the run has no patch", where=run.path.name, hint="the agent has not finished, or never began")
     data = run.read(run.patch, PATCH_BYTES)
@@ -227,7 +227,7 @@ def _patch(run: RunDirectory) -> None:
 
 def _log(run: RunDirectory, check: str) -> None:
     """What each attempt at a check printed, as far as it was recorded."""
-    require_payloads(run, "the logs are gone")
+    require_payloads(run, "the logs were removed")
     attempts = [event.payload for event in read_finished_events(run.events)[0] if event.type == "check.finished"]
     found = [one for one in attempts if one["check"] == check]
     if not found:
@@ -300,14 +300,14 @@ def _report(report: Report, run: RunDirectory) -> None:
         _conversation(report.conversation)
     if waited := report.durations.waited_for_provider_seconds:
         acted = report.durations.agent_seconds
-        click.echo(printable(f"provider     silent for {waited} s, which are no part of the agent's {acted} s"))
+        click.echo(printable(f"provider     silent for {waited} s, not included in the agent's {acted} s"))
     if report.score:
         click.echo(printable(f"score        {report.score.value}"))
     if report.scores:
         pilot = report.scores.pilot.value or "undefined, since no resource was measured"
         contract = report.scores.contract.value
-        told = f"scores       contract {contract}, pilot {pilot}; proctor rubric says what they count"
-        click.echo(printable(told))
+        line = f"scores       contract {contract}, pilot {pilot}; proctor rubric says what they count"
+        click.echo(printable(line))
     _print_left_out(_left_out(run))
     click.echo(f"evidence     {run.path}")
 
@@ -344,13 +344,13 @@ def _attempts(run: RunDirectory) -> None:
 
 
 def _place(run: RunDirectory) -> None:
-    """Where a run stands in its pilot, whose methods may be one agent with other files."""
+    """The place of a run in its pilot, whose methods may be one agent with other files."""
     asked = run.read_json(run.manifest)["configuration"]
     if asked.get("pilot"):
-        told = (
+        place = (
             f"{asked.get('method', '')}, stage {asked.get('stage', '')}, repeat {asked['repeat']} of {asked['pilot']}"
         )
-        click.echo(printable(f"pilot        {told}"))
+        click.echo(printable(f"pilot        {place}"))
 
 
 def _why(report: Report) -> None:
@@ -364,22 +364,22 @@ def _why(report: Report) -> None:
         click.echo(printable(f"- {sentence.text} [{', '.join(sentence.evidence)}]"))
 
 
-def _conversation(told: Conversation) -> None:
-    """What was said with the model, and which programs came of it."""
-    models = ", ".join(f"{name} ({count})" for name, count in told.models.items()) or "no model"
-    spoken = told.tokens
-    words = f"calls of {models}; {sum(told.messages.values())} messages, {told.tool_calls} tool calls"
-    tokens = f"{spoken.input} tokens in, {spoken.output} out"
-    if spoken.estimated_calls:
-        tokens += f", estimated for {spoken.estimated_calls} calls"
-    click.echo(printable(f"model        {told.calls} {words}; {tokens}"))
-    for kind, counts in (("refused", told.refused), ("errors", told.errors)):
+def _conversation(conversation: Conversation) -> None:
+    """The conversation with the model, and the programs that it caused."""
+    models = ", ".join(f"{name} ({count})" for name, count in conversation.models.items()) or "no model"
+    tokens_used = conversation.tokens
+    calls = f"calls of {models}; {sum(conversation.messages.values())} messages, {conversation.tool_calls} tool calls"
+    tokens = f"{tokens_used.input} tokens in, {tokens_used.output} out"
+    if tokens_used.estimated_calls:
+        tokens += f", estimated for {tokens_used.estimated_calls} calls"
+    click.echo(printable(f"model        {conversation.calls} {calls}; {tokens}"))
+    for kind, counts in (("refused", conversation.refused), ("errors", conversation.errors)):
         for code, count in counts.items():
             click.echo(printable(f"model        {kind}: {code} ({count})"))
-    for refusal in told.refusals:
+    for refusal in conversation.refusals:
         click.echo(printable(f"declined     {refusal.why.words}, {refusal.evidence}"))
-    ran = told.programs
-    by_words = f"{ran.words} started by the words of a tool call and {ran.descent} by those"
+    ran = conversation.programs
+    by_words = f"{ran.words} matched the text of a tool call and {ran.descent} were started by those"
     matched = f"{ran.order} matched by order only, {ran.unmatched} by nothing"
     click.echo(printable(f"programs     {by_words}; {matched}"))
     for program in ran.without_cause[:MOST_PROGRAMS]:

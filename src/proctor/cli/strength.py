@@ -41,7 +41,7 @@ EQUIVALENT_NAME = "equivalent.txt"
 @click.option(
     "--equivalent",
     type=click.Path(path_type=Path, exists=True, dir_okay=False),
-    help=f"A file of mutants that are not faults.  [default: {EQUIVALENT_NAME} beside the contract]",
+    help=f"A file of mutants that are not faults.  [default: {EQUIVALENT_NAME} next to the contract]",
 )
 @as_json
 def command(

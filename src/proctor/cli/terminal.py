@@ -24,7 +24,7 @@ COLOURS = {
 
 
 def echo(text: str = "", *, err: bool = False) -> None:
-    """Print a line; colours in it reach whoever wants them, also in a pipe with FORCE_COLOR."""
+    """Print a line; its colours are removed unless the output is a terminal or FORCE_COLOR is set."""
     click.echo(text, err=err, color=has_colour(sys.stderr if err else sys.stdout))
 
 

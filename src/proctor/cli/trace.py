@@ -26,7 +26,7 @@ CONVERSATION = (
     *("model.message", "tool.call", "guard.exec", "tool.result", "words.hit"),
     *("model.refused", "model.error", "model.diverged", "model.closed"),
 )
-"""The events that tell what was said and what came of it."""
+"""The events of the conversation and of its effects."""
 
 SHORT, LONG, FIELD = 160, 1000, 48
 INDENT = " " * 8
@@ -81,8 +81,8 @@ def command(run: str, types: tuple[str, ...], conversation: bool, full: bool, js
     if cut:
         click.echo(f"{counted(cut, 'event')} shortened; --full prints them whole", err=True)
     if act:
-        words = f"the payloads of {act.events} events were removed by a retention act ({act})"
-        click.echo(printable(words), err=True)
+        message = f"the payloads of {act.events} events were removed by a retention act ({act})"
+        click.echo(printable(message), err=True)
     if torn:
         click.echo(f"the last {torn} bytes are not a finished event", err=True)
     sys.stdout.flush()
@@ -92,9 +92,9 @@ def command(run: str, types: tuple[str, ...], conversation: bool, full: bool, js
 
 
 def _words(event: Event, most: int | None) -> tuple[str, bool]:
-    """An event in one line, and whether that is all: what was said as text, everything else as its payload.
+    """An event in one line, and whether it is complete: messages as text, everything else as its payload.
 
-    Without a bound nothing is said here, because the whole payload follows.
+    Without a bound the line has no payload, because the full payload follows.
     """
     if most is None:
         return "", True
@@ -105,8 +105,8 @@ def _words(event: Event, most: int | None) -> tuple[str, bool]:
         ending = "" if whole else f" [{content.get('bytes', '?')} bytes in all]"
         who = str(payload.get("role") or payload.get("name") or "?")
         # Quoted, so that no text can look like another line of the trace.
-        said = json.dumps(shortened(text, most), ensure_ascii=False)
-        return f"call {payload['call']} {who}: {said}{ending}", len(text) <= most
+        quoted = json.dumps(shortened(text, most), ensure_ascii=False)
+        return f"call {payload['call']} {who}: {quoted}{ending}", len(text) <= most
     text = json.dumps(dict(payload), ensure_ascii=False, sort_keys=True)
     return (text, True) if len(text) <= most else (beginning(payload, most), False)
 

@@ -85,8 +85,8 @@ class Surveyed:
         for row in flakes:
             row["tests"], row["unlisted"] = list(row["tests"]), list(row["unlisted"])
         lists = [{name: list(v) if isinstance(v, tuple) else v for name, v in field_items(one)} for one in self.derived]
-        told = {"contract": self.contract.name, "flakes": flakes, "derived": lists, "written": list(self.written)}
-        return {**told, "suite": dict(self.suite)}
+        fields = {"contract": self.contract.name, "flakes": flakes, "derived": lists, "written": list(self.written)}
+        return {**fields, "suite": dict(self.suite)}
 
 
 def survey_contract(
@@ -101,7 +101,7 @@ def survey_contract(
     drop: str,
     quiet: bool,
 ) -> Surveyed:
-    """Try the two trees of a contract and say what comes of it; write back what was asked for."""
+    """Try the two trees of a contract and return the results; write the requested changes."""
     contract = load_contract(path)
     attempts = Attempts(f"{contract.name}: attempts at base and reference", quiet=quiet)
     with ready(machine, contract) as prepared:
@@ -120,10 +120,10 @@ def survey_contract(
 
 
 def _write_back(contract: Contract, derived: tuple[Derived, ...]) -> tuple[str, ...]:
-    """Write the lists that differ from the declared ones; where they were written.
+    """Write the lists that differ from the declared ones; returns the files.
 
-    The contract is read again for each list: a list may be a key that the file did not have. Nothing is written where
-    the attempts tell nothing of the tests of one check.
+    The contract is read again for each list: a list may be a key that the file did not have. Nothing is written if
+    the attempts show nothing about the tests of one check.
     """
     for one in derived:
         if one.problem:
@@ -163,8 +163,8 @@ def print_survey(seen: Surveyed) -> None:
         if one.unlisted:
             click.echo(printable(f"{name}: {one.check}: unsteady, but not listed: {_some(one.unlisted)}"))
     for one in seen.flagged:
-        words = f"{name}: {one.check} is flaky and cannot be in the primary suite: mend it, or --drop-flaky REASON"
-        click.echo(printable(words))
+        message = f"{name}: {one.check} is flaky and cannot be in the primary suite: fix it, or use --drop-flaky REASON"
+        click.echo(printable(message))
     if seen.suite.get("parent"):
         click.echo(f"{name}: suite {seen.suite['id']} follows {seen.suite['parent']}")
     if seen.suite["problem"]:
@@ -192,7 +192,7 @@ def _print_lists(name: str, seen: Surveyed) -> None:
         if one.unsteady:
             click.echo(printable(f"{name}: {one.check}: left out as unsteady: {_some(one.unsteady)}"))
         if one.omitted:
-            click.echo(f"{name}: {one.check}: {one.omitted} tests were too many to be told")
+            click.echo(f"{name}: {one.check}: {one.omitted} more tests are not listed")
 
 
 def _some(tests: tuple[str, ...]) -> str:
@@ -272,16 +272,16 @@ def command(
     vacuous = len(found.vacuous)
     flaky = sum(len(seen.flagged) + bool(seen.suite["problem"]) for seen in surveys)
     if json_:
-        told = {
+        fields = {
             "surveys": [seen.record() for seen in surveys],
             "complexity": _sizes(here, found.contracts, found.seconds),
         }
-        told["inverted"] = [
+        fields["inverted"] = [
             {"contract": found.contracts[path].name, **one.record()}
             for path, several in found.inverted.items()
             for one in several
         ]
-        told["must_pass_on_base"] = [
+        fields["must_pass_on_base"] = [
             {
                 "contract": found.contracts[path].name,
                 "check": one.check,
@@ -292,7 +292,7 @@ def command(
             for one in several
         ]
         valid = False if wrong or flaky or vacuous else None if code else True
-        print_json({"runs": rows, "valid": valid, "undecided": len(undecided) + len(found.errors), **told})
+        print_json({"runs": rows, "valid": valid, "undecided": len(undecided) + len(found.errors), **fields})
     else:
         head = ["CONTRACT", "AGENT", "STATUS", "WANTED", "WHY"]
         print_table(
@@ -314,12 +314,12 @@ def command(
             _print_on_base(found.contracts[path].name, passing)
         for warning in dict.fromkeys(f"{row['contract']}: {text}" for row in rows for text in row["warnings"]):
             click.echo(printable(f"warning: {warning}"))
-        for words, run in {_wrong(row): row["run"] for row in wrong}.items():
-            click.echo(printable(f"{words}; proctor show {run}"))
+        for message, run in {_wrong(row): row["run"] for row in wrong}.items():
+            click.echo(printable(f"{message}; proctor show {run}"))
         answer, colon, reasons = _verdict(len(wrong), flaky, vacuous, len(undecided), len(found.errors)).partition(":")
         echo(f"{painted(answer)}{colon}{reasons}")
-    for words, row in {row["why"]: row for row in undecided}.items():
-        print_undecided(row["run"], row["contract"], words)
+    for message, row in {row["why"]: row for row in undecided}.items():
+        print_undecided(row["run"], row["contract"], message)
     return code or (1 if wrong or flaky or vacuous else 0)
 
 
@@ -357,7 +357,7 @@ def _surveyed(
     drop: str,
     json_: bool,
 ) -> list[Surveyed]:
-    """What trying the two trees of every contract shows; told at once, unless as JSON at the end."""
+    """The results of the two trees of every contract; printed at once, or as JSON at the end."""
     found = []
     for path in contracts:
         options = {"flakes": flakes is not None, "lists": lists, "write": write}
@@ -369,8 +369,8 @@ def _surveyed(
 
 
 def _wrong(row: Mapping[str, Any]) -> str:
-    """What came out wrong, with the whole reason, which the table cuts."""
-    return f"{row['contract']}: {row['agent']} must be a {row['wanted']} and came out as {row['status']}: {row['why']}"
+    """A wrong outcome with the full reason, which the table cuts."""
+    return f"{row['contract']}: {row['agent']} must be a {row['wanted']} but is a {row['status']}: {row['why']}"
 
 
 def _warnings(agent: str, report: Report) -> Iterator[str]:
@@ -392,7 +392,7 @@ def _print_on_base(contract: str, several: Sequence[PassingOnBase]) -> None:
 
 def _verdict(wrong: int, flaky: int, vacuous: int, undecided: int, unready: int) -> str:
     """The answer in one line: not valid if something is wrong, undecided if something has no verdict."""
-    reasons = [f"{counted(wrong, 'run')} came out wrong"] if wrong else []
+    reasons = [f"{counted(wrong, 'run')} with a wrong outcome"] if wrong else []
     reasons += [f"{counted(flaky, 'check')} cannot be in the primary suite"] if flaky else []
     reasons += [f"{counted(vacuous, 'contract')} without a must_pass test that fails on the base"] if vacuous else []
     unknown = [f"{counted(undecided, 'run')} got no verdict on this machine"] if undecided else []

@@ -1,4 +1,4 @@
-"""``proctor vault``: the restricted store of what redaction took out."""
+"""``proctor vault``: the restricted store of redacted originals."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def add_recipient(public: Path, identity: Path, json_: bool) -> None:
     if json_:
         print_json({"recipient": person.name, "entries": count})
     else:
-        click.echo(f"{person.name} can read the vault; entries encrypted anew: {count}")
+        click.echo(f"{person.name} can read the vault; entries encrypted again: {count}")
 
 
 @command.command(epilog=examples("vault token 0123456789abcdef01234567 --identity jo.key --why audit"))
@@ -137,8 +137,10 @@ def log(json_: bool) -> None:
         print_json({"entries": [{"seq": entry.seq, "hash": entry.hash, **entry.record} for entry in history]})
         return
     keys = ("act", "by", "about", "outcome", "reason", "why")
-    told = [{"by": entry.record.get("reader", ""), "about": _about(entry.record), **entry.record} for entry in history]
-    rows = [[str(seq), *(printable(str(one.get(key, "")))[:60] for key in keys)] for seq, one in enumerate(told)]
+    entries = [
+        {"by": entry.record.get("reader", ""), "about": _about(entry.record), **entry.record} for entry in history
+    ]
+    rows = [[str(seq), *(printable(str(one.get(key, "")))[:60] for key in keys)] for seq, one in enumerate(entries)]
     print_table(["SEQ", *(key.upper() for key in keys)], rows)
     click.echo(f"head {history[-1].hash}")
 
@@ -159,7 +161,7 @@ def _read_token(path: Path) -> bytes:
     try:
         return read_bounded(path, TOKEN_BYTES)
     except InfrastructureFault as error:
-        raise UsageFault(f"this is no token: {error.message}", where=str(path)) from None
+        raise UsageFault(f"this is not a token: {error.message}", where=str(path)) from None
     except OSError as error:
         raise UsageFault(f"the token cannot be read: {error.strerror}", where=str(path)) from None
 

@@ -134,7 +134,7 @@ def command(
 
 
 def _attestation(run: RunDirectory, key: Ed25519PublicKey | None, authority: Path | None) -> dict[str, Any]:
-    """What is to be said about the attestation of ``run``; nothing where there is none and none is asked for."""
+    """The result for the attestation of ``run``; nothing if there is none and none is required."""
     if key is None and authority is None and not run.attestation.exists():
         return {}
     found: dict[str, Any] = {"keyid": "", "checked": False, "timestamp": "", "problem": ""}
@@ -149,10 +149,10 @@ def _attestation(run: RunDirectory, key: Ed25519PublicKey | None, authority: Pat
 
 
 def _unapproved(kept: RemovedEvidence | None, person: Person | None) -> str:
-    """Why a retention act is not the one that ``person`` approved; empty where it is, or where there is none."""
+    """Why a retention act is not the one that ``person`` approved; empty if it is, or if there is none."""
     if kept is None or person is None or kept.signed_by == person.sign:
         return ""
-    return f"was signed with another key than that of {person.name}" if kept.signed_by else "nobody signed the approval"
+    return f"was signed with another key than that of {person.name}" if kept.signed_by else "the approval is not signed"
 
 
 def _unknown(signer: Person) -> str:
@@ -163,9 +163,9 @@ def _retained(kept: RemovedEvidence | None, still: tuple[str, ...]) -> dict[str,
     """A retention act for programs."""
     if kept is None:
         return None
-    words = {"tier": kept.tier, "approved_by": kept.approved_by, "why": kept.why, "at": kept.at}
+    entry = {"tier": kept.tier, "approved_by": kept.approved_by, "why": kept.why, "at": kept.at}
     counts = {"files": len(kept.files), "events": kept.events, "not_removed": list(still)}
-    return {**words, "signed_by": kept.signed_by, **counts}
+    return {**entry, "signed_by": kept.signed_by, **counts}
 
 
 def _words(signed: dict[str, Any]) -> list[str]:

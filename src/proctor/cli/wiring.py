@@ -21,7 +21,7 @@ def home() -> Home:
 
 
 def machine(judge_slots: int | None = None) -> Machine:
-    """This machine, after a sweep of what dead runs left behind; ``judge_slots`` is how many checks may run at once."""
+    """This machine, after a sweep of what interrupted runs left behind; at most ``judge_slots`` checks run at once."""
     return open_machine(home(), judge_slots, lambda problem: click.echo(f"proctor: warning: {problem}", err=True))
 
 

@@ -55,11 +55,11 @@ def test_a_budget_without_a_block_is_refused_before_any_run_and_mended_by_an_ame
     file = write_pilot(tmp_path, contracts, **short)
     plan = json.loads(proctor("pilot", "plan", file, "--json").stdout)
     (concern,) = plan["concerns"]
-    assert ": 1.00 USD, asked for: 2.00 USD (one, 4 runs); stage one will be refused: " in concern
+    assert ": 1.00 USD, required: 2.00 USD (one, 4 runs); stage one will be refused: " in concern
     told = proctor("pilot", "run", file)
     assert told.returncode == 1 and told.stderr == ""
     assert "\none    refused  0     caps-pilot\n" in told.stdout and "never tried" not in told.stdout
-    assert ": 1.00 USD, asked for: 2.00 USD (one, 4 runs)\n" in told.stdout
+    assert ": 1.00 USD, required: 2.00 USD (one, 4 runs)\n" in told.stdout
     assert runs_in(tmp_path / "home") == [], "neither checks nor screens were made"
     status = json.loads(proctor("pilot", "status", file, "--json").stdout)
     assert (status["verdict"], [one["id"] for one in status["unmet"]]) == ("refused", ["caps-pilot"])
@@ -73,8 +73,8 @@ def test_a_cap_below_the_start_of_a_run_is_told_once(proctor: Proctor, make_cont
     contracts = [make_contract(name) for name in ("one", "two")]
     file = write_pilot(tmp_path, contracts, budgets={"run_usd": "0.0002", "pilot_usd": "1.51"})
     planned(proctor, file)
-    words = "0.00018 USD for the agent, of 0.0002 (one), asked for: more than 0.001 USD, which the start of a run costs"
-    assert f"concern  it does not hold that the cap of a run leaves its agent something after the start: {words}; " in (
+    words = "0.00018 USD for the agent, of 0.0002 (one), required: more than 0.001 USD, which the start of a run costs"
+    assert f"concern  not met: the cap of a run leaves its agent something after the start: {words}; " in (
         proctor("pilot", "plan", file).stdout
     )
     told = proctor("pilot", "run", file)
