@@ -138,7 +138,7 @@ POLICY = Shape(
         Field(
             "forbid_commands",
             _PATTERNS,
-            "Patterns on the command line whose use is a violation; * stands for any characters.",
+            "Patterns on the command line whose use is a violation; * matches any characters.",
             Policy.forbid_commands,
         ),
         Field(

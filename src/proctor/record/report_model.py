@@ -175,7 +175,7 @@ class CheckResult:
     outcome: Annotated[str, "pass, fail, error, blocked or undecided."]
     reason: Annotated[str, "What decided the outcome, such as exit-code or tests."]
     detail: Annotated[str, "More about the reason."]
-    attribution: Annotated[str, "Whose doing an error is: agent, harness or nobody."]
+    attribution: Annotated[str, "Who caused an error: `agent`, `harness` or `nobody`."]
     rule: Annotated[str, "How the attempts decide: all, majority or any."]
     flagged: Annotated[bool, "Whether not all attempts have to agree."]
     forgeable: Annotated[bool, "Whether code under test could write the results itself."]
@@ -438,7 +438,7 @@ class Report:
     retry_of: Annotated[str | None, "The invalid run that this one repeats."] = None
     attempt: Annotated[int | None, "Which attempt this is, if it repeats an invalid run."] = None
     status: Annotated[str, "success, failure, acceptance-error or invalid."]
-    attribution: Annotated[str, "Whose doing the status is: agent, harness or nobody."]
+    attribution: Annotated[str, "Who caused the status: `agent`, `harness` or `nobody`."]
     problems: Annotated[tuple[str, ...], "Why the run is invalid."]
     termination: Termination
     interventions: Annotated[tuple[Intervention, ...], "What was done about alerts, in order.", Since(1)] = ()

@@ -73,7 +73,7 @@ METHOD = Shape(
     "method",
     (
         Field("name", NAME, "What reports call the method."),
-        Field("agent", TEXT, "Who attempts, in the words of proctor run --agent."),
+        Field("agent", TEXT, "The agent, as in proctor run --agent."),
         Field("model", MODEL, "The model, as PROVIDER/NAME; empty for none.", pilot_model.Method.model),
         Field("endpoint", ANY, "The base URL of the model's provider.", pilot_model.Method.endpoint),
         Field("key_env", VARIABLE, "The variable that holds the key.", pilot_model.Method.key_env),
@@ -248,7 +248,9 @@ VARIATION = Shape(
     (
         Field("name", NAME, "What reports call the variation."),
         Field("seed", Optional(Whole(0, MOST_SEED)), "The agent's seed; the contract's if left out.", None),
-        Field("preface", OPTIONAL_PATH, "A text that stands before the task.", pilot_model.Variation.preface),
+        Field(
+            "preface", OPTIONAL_PATH, "A text that precedes the task in the briefing.", pilot_model.Variation.preface
+        ),
     ),
 )
 PILOT = Shape(
