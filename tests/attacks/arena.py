@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from proctor.base.clock import system_entropy
-from proctor.execute.monitor.sensors.canary_files import CanaryRead, CanaryWatch, make_canaries
+from proctor.execute.monitor.sensors.canary_files import CanaryRead, CanaryWatch, can_watch_files, make_canaries
 from proctor.execute.sandbox.guard import GuardPlan, Observation
 from proctor.execute.sandbox.interface import Limits, Sandbox, SandboxPlan
 from tests.attacks.attack import MARK, PRELUDE, SECRET, Attack
@@ -43,7 +43,7 @@ class Result:
 class Arena:
     """A live sandbox, its guard's records, and what stands for the host in programs."""
 
-    def __init__(self, box: Sandbox, seen: Seen, canaries: CanaryWatch, names: dict[str, str]) -> None:
+    def __init__(self, box: Sandbox, seen: Seen, canaries: CanaryWatch | None, names: dict[str, str]) -> None:
         self._box = box
         self._seen = seen
         self._canaries = canaries
@@ -61,7 +61,8 @@ class Arena:
         if attack.held:
             guard.release_writes()
         said = finished.stdout.prefix.decode("utf-8", "replace").strip()
-        self._canaries.settle()
+        if self._canaries is not None:
+            self._canaries.settle()
         guard.settle()
         told = list(self._seen.all)
         held = finished.exit_code == -attack.dies_of and (said in (attack.answers or ("",)) or "*" in attack.answers)
@@ -94,16 +95,18 @@ def arena(top: Path, make_backend: MakeBackend, **guard: Any) -> Iterator[Arena]
         listener = stack.enter_context(socket.socket(socket.AF_UNIX))
         listener.bind(f"\0proctor-attack-{os.getpid()}")
         listener.listen()
-        planted = make_canaries(system_entropy).files
+        planted, by_kernel = make_canaries(system_entropy).files, can_watch_files()
         plan = SandboxPlan(
             overlay(top / "box", layer(top / "base")),
             LIMITS,
             files=planted,
-            guard=GuardPlan(**{"tell": seen.tell, **guard}),
+            guard=GuardPlan(**{"notify": seen.tell, "secrets": () if by_kernel else tuple(planted), **guard}),
         )
         box = stack.enter_context(make_backend(top).open(plan))
         seen.box = box
-        watch = stack.enter_context(CanaryWatch(planted, box.init_pid, lambda read: seen.tell(_observation(read))))
+        watch = CanaryWatch(planted, box.init_pid, lambda read: seen.tell(_observation(read))) if by_kernel else None
+        if watch is not None:
+            stack.enter_context(watch)
         names = {"secret": str(secret), "abstract": listener.getsockname()[1:].decode(), "canary": next(iter(planted))}
         yield Arena(box, seen, watch, names)
     wait_until(lambda: not _left_behind())

@@ -4,19 +4,25 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import subprocess
+import threading
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from proctor.cli.main import run_command
 from tests.conduct.live import Proctor, Seen, check, ended, release, sandbox_processes, start
 from tests.conduct.test_control_live import BUDGET, TICKING, acting
-from tests.execute.sandbox.workplace import ORDINARY
+from tests.conftest import ContractMaker
+from tests.execute.sandbox.workplace import ORDINARY, as_ordinary_user, open_directory
 
 MARK = "host-activity-mark"
 ROUNDS = 2
+POLICY = {"canaries": True, "reads": "all"}
 
 
 def activities(home: Path, child: subprocess.Popen[str]) -> list[list[str]]:
@@ -50,19 +56,12 @@ def reads_of_canaries(home: Path, child: subprocess.Popen[str]) -> list[list[str
     return found
 
 
-UNNAMED = pytest.mark.xfail(os.geteuid() != 0, reason="inotify does not name the process that reads", strict=False)
-
-
-@pytest.mark.parametrize(
-    "commands",
-    [activities, pytest.param(reads_of_canaries, marks=UNNAMED)],
-    ids=["activities", "reads-of-canaries"],
-)
+@pytest.mark.parametrize("commands", [activities, reads_of_canaries])
 def test_w2_nothing_that_the_host_does_around_a_run_is_in_its_trace(
     proctor: Proctor, make_contract: Any, tmp_path: Path, commands: Callable[..., list[list[str]]]
 ) -> None:
     home = tmp_path / "home"
-    child = start(make_contract(policy={"canaries": True, "reads": "all"}, budget=BUDGET), home, TICKING)
+    child = start(make_contract(policy=POLICY, budget=BUDGET), home, TICKING)
     (directory,) = acting(home, child)
     for _ in range(ROUNDS):
         for command in commands(home, child):
@@ -73,6 +72,44 @@ def test_w2_nothing_that_the_host_does_around_a_run_is_in_its_trace(
     seen = ended(child, directory)
     check(proctor, seen.run)
     _nothing_of_the_host(seen, home)
+
+
+def test_w2_an_ordinary_user_records_the_agents_reads_of_canaries_and_no_others(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The first run is root's: it loads what the child could not read once it has given up root."""
+    with open_directory() as top:
+        top.chmod(0o777)
+        contract = ContractMaker(top)("small", policy={"canaries": True}, budget=BUDGET)
+
+        def go(home: Path, script: str) -> Seen:
+            monkeypatch.setenv("PROCTOR_HOME", str(home))
+            run = threading.Thread(target=run_command, args=(["run", str(contract), "--agent", command(script)],))
+            run.start()
+            if "sed" in script:
+                this: Any = SimpleNamespace(pid=os.getpid(), poll=lambda: None)
+                acting(home, this)
+                for one in reads_of_canaries(home, this):
+                    read = subprocess.run(one, stdin=subprocess.DEVNULL, capture_output=True, check=False)
+                    assert "Permission" not in read.stderr.decode()
+                release(this)
+            run.join()
+            (directory,) = (home / "runs").iterdir()
+            return Seen(directory)
+
+        def ordinary() -> None:
+            _nothing_of_the_host(go(top / "host", TICKING), top / "host")
+            seen = go(top / "agent", "cat ~/.ssh/id_ed25519 > /dev/null")
+            (read,) = [one for one in seen.of("guard.attempt") if one["code"] == "read-canary"]
+            assert read["argv"][0] == "cat" and read["pid"] > 1
+
+        go(top / "root", "true")
+        as_ordinary_user(ordinary)
+
+
+def command(script: str) -> str:
+    """The agent that runs ``script``."""
+    return f"command:sh -c {shlex.quote(script)}"
 
 
 def _nothing_of_the_host(seen: Seen, home: Path) -> None:

@@ -23,7 +23,13 @@ from proctor.conduct.run.trace_monitor import MonitoredTrace
 from proctor.conduct.run.workspace_rollback import WorkspaceCheckpoints
 from proctor.contract.model import Contract
 from proctor.execute.monitor.program_kinds import sends
-from proctor.execute.monitor.sensors.canary_files import Canaries, CanaryRead, CanaryWatch, make_canaries
+from proctor.execute.monitor.sensors.canary_files import (
+    Canaries,
+    CanaryRead,
+    CanaryWatch,
+    can_watch_files,
+    make_canaries,
+)
 from proctor.execute.monitor.sensors.file_mutations import Mutation, Mutations
 from proctor.execute.monitor.sensors.resource_sampling import Alert, Sample, Sampler, SamplingThread, ceilings_of
 from proctor.execute.monitor.text_rules.text_scan import Reading, hit_payload, scan_command, scan_patch
@@ -74,6 +80,8 @@ class AgentMonitor:
         self._allowance = Allowance(trace, interventions)
         self.stages = StageControl(contract.policy.stages, trace, interventions)
         self.canaries = make_canaries(machine.entropy) if contract.policy.canaries else Canaries(())
+        self._kernel_watches = can_watch_files()
+        """Whether the kernel reports who reads canary files; otherwise the guard does."""
 
     def guard(self) -> GuardPlan:
         """What the guard of the agent's sandbox is to watch for."""
@@ -82,6 +90,7 @@ class AgentMonitor:
             writable=self.stages.places,
             reads=policy.reads == "files",
             everywhere=policy.reads == "all",
+            secrets=() if self._kernel_watches else tuple(self.canaries.files),
             hold_writes=self.stages.holds_writes,
             programs=self._allowance.first(),
             notify=self._observe,
@@ -98,9 +107,13 @@ class AgentMonitor:
             if count <= MOST_READS:
                 self.trace.append("guard.attempt", read.payload())
 
+        def watch(sandbox: LiveSandbox) -> None:
+            if self._kernel_watches:
+                stack.push(CanaryWatch(self.canaries.files, sandbox.init_pid, notify))
+
         try:
             with ExitStack() as stack:
-                yield lambda sandbox: stack.push(CanaryWatch(self.canaries.files, sandbox.init_pid, notify))
+                yield watch
         finally:
             if count > MOST_READS:
                 self.trace.append("guard.more", {"code": "read-canary", "count": count - MOST_READS})

@@ -93,9 +93,10 @@ class GuardPlan:
 
     Writes anywhere but below ``writable`` (and the plan's own writable mounts) are reported. With ``reads`` every file
     of the workspace that is opened is reported, and with ``everywhere`` every file and directory, system files
-    included. The guard is then asked about every open, not only those for writing; that also reports looks into other
-    processes by ``/proc`` and about doubles its cost (``python -m bench guard`` measures both). With ``hold_writes``
-    the first change of the workspace waits until it is released. ``programs`` is how many programs may start before
+    included; that also reports looks into other processes by ``/proc``. Each opening of one of the files ``secrets`` is
+    an attempt ``read-canary``, also by another name that the file got inside. With any of these three the guard is asked
+    about every open, not only those for writing, which about doubles its cost (``python -m bench guard`` measures it).
+    With ``hold_writes`` the first change of the workspace waits until it is released. ``programs`` is how many programs may start before
     ``allow_programs``: the next one is reported and waits. ``tell`` is called for each observation, in order, on a
     thread of the guard's own; what it raises ends the guard.
     """
@@ -103,13 +104,14 @@ class GuardPlan:
     writable: tuple[str, ...] = WRITABLE
     reads: bool = False
     everywhere: bool = False
+    secrets: tuple[str, ...] = ()
     hold_writes: bool = False
     programs: int | None = None
     notify: Callable[[Observation], None] = _ignore
 
     @property
     def asks_about_reads(self) -> bool:
-        return self.reads or self.everywhere
+        return self.reads or self.everywhere or bool(self.secrets)
 
 
 class Guard(Protocol):

@@ -182,6 +182,8 @@ def _words(plan: GuardPlan, extra: tuple[str, ...], maps_users: bool) -> Iterato
         yield "reads"
     if plan.everywhere:
         yield "all_reads"
+    for secret in plan.secrets:
+        yield from ("secret", secret)
     if plan.hold_writes:
         yield "hold"
 

@@ -1,4 +1,7 @@
-"""Reads of canary files are seen, with the process where the kernel tells it, and nothing else is told."""
+"""Reads of canary files are reported with their process, and nothing else is.
+
+As root the kernel reports them (fanotify), as an ordinary user the guard of the sandbox does. Root can use both.
+"""
 
 from __future__ import annotations
 
@@ -14,45 +17,76 @@ import pytest
 from proctor.base.clock import system_entropy
 from proctor.execute.monitor.sensors.canary_files import CanaryRead, CanaryWatch, make_canaries
 from proctor.execute.sandbox.container.backend import ContainerBackend
+from proctor.execute.sandbox.guard import GuardPlan, Observation
+from proctor.execute.sandbox.interface import Command
 from tests.execute.monitor.sensors.scene import Scene, both_users, scene, until
-from tests.execute.sandbox.workplace import as_ordinary_user, python, shell
+from tests.execute.sandbox.test_guard_all_reads import PROGRAM
+from tests.execute.sandbox.workplace import PYTHON, VARIABLES, python, shell
 
 KEY = "/home/agent/.ssh/id_ed25519"
 CREDENTIALS = "/home/agent/.config/deploy/credentials.json"
 
 
+Since = Callable[[], list[CanaryRead]]
+
+
 @contextmanager
-def watched(
-    contained: Callable[[Path], ContainerBackend] | None = None,
-) -> Iterator[tuple[Scene, CanaryWatch, Callable[[], list[CanaryRead]]]]:
-    """A sandbox with canaries that are watched from its start."""
-    told: list[CanaryRead] = []
+def watched(contained: Callable[[Path], ContainerBackend] | None = None) -> Iterator[tuple[Scene, Since]]:
+    """A sandbox with canaries that the kernel watches from its start; what was reported since the last question."""
+    seen: list[CanaryRead] = []
     files = make_canaries(system_entropy).files
-    with scene(inside=files, contained=contained) as at, CanaryWatch(files, at.box.init_pid, told.append) as watch:
+    with scene(inside=files, contained=contained) as at, CanaryWatch(files, at.box.init_pid, seen.append) as watch:
 
         def since() -> list[CanaryRead]:
             watch.settle()
-            found = told[:]
-            told.clear()
+            found = seen[:]
+            seen.clear()
             return found
 
-        yield at, watch, since
+        yield at, since
 
 
-def test_opens_are_told_and_looks_are_not() -> None:
-    def go() -> None:
-        with watched() as (at, watch, since):
-            assert watch.mechanism == ("fanotify" if os.geteuid() == 0 else "inotify")
-            assert since() == []
-            shell(at.box, f"ls -laR ~; stat {KEY}; test -r {KEY}; find / -name id_ed25519")
-            assert since() == []
-            shell(at.box, f"cat {KEY}")
-            found = since()
-            assert {seen.path for seen in found} == {KEY} and any(seen.was_read for seen in found)
-            python(at.box, f"open({CREDENTIALS!r}).close()")
-            assert {(seen.path, seen.was_read) for seen in since()} == {(CREDENTIALS, False)}
+@contextmanager
+def guarded() -> Iterator[tuple[Scene, Since]]:
+    """The same with canaries that the guard watches."""
+    seen: list[Observation] = []
+    files = make_canaries(system_entropy).files
+    with scene(inside=files, guard=GuardPlan(secrets=tuple(files), notify=seen.append)) as at:
 
-    both_users(go)
+        def since() -> list[CanaryRead]:
+            assert at.box.guard is not None
+            at.box.guard.settle()
+            found = [one for one in seen if one.code == "read-canary"]
+            seen.clear()
+            return [CanaryRead(one.path, one.time_ns, one.pid, one.argv) for one in found]
+
+        yield at, since
+
+
+def on_each_watch(action: Callable[[Scene, Since], None]) -> None:
+    """Do the same with the kernel as root, and with the guard as both users."""
+
+    def with_the_guard() -> None:
+        with guarded() as (at, since):
+            action(at, since)
+
+    if os.geteuid() == 0:
+        with watched() as (at, since):
+            action(at, since)
+    both_users(with_the_guard)
+
+
+def test_opens_are_reported_and_looks_are_not() -> None:
+    def go(at: Scene, since: Since) -> None:
+        assert since() == []
+        shell(at.box, f"ls -laR ~; stat {KEY}; test -r {KEY}; find / -name id_ed25519")
+        assert since() == []
+        shell(at.box, f"cat {KEY}")
+        assert {seen.path for seen in since()} == {KEY}
+        python(at.box, f"open({CREDENTIALS!r}).close()")
+        assert {(seen.path, seen.was_read) for seen in since()} == {(CREDENTIALS, False)}
+
+    on_each_watch(go)
 
 
 @pytest.mark.parametrize(
@@ -67,16 +101,36 @@ def test_opens_are_told_and_looks_are_not() -> None:
     ],
 )
 def test_whatever_the_way_it_is_seen(text: str) -> None:
+    def go(at: Scene, since: Since) -> None:
+        shell(at.box, text)
+        assert KEY in {seen.path for seen in since()}
+
+    on_each_watch(go)
+
+
+def test_the_guard_sees_every_way_to_read() -> None:
     def go() -> None:
-        with watched() as (at, _, since):
-            shell(at.box, text)
-            assert KEY in {seen.path for seen in since()}
+        with guarded() as (at, since):
+            ways = ran(at, "all")
+            assert len(ways) >= 40
+            missed = []
+            for way in ways:
+                since()
+                ran(at, way)
+                if {seen.path for seen in since()} != {KEY}:
+                    missed.append(way)
+            assert missed == []
+
+    def ran(at: Scene, way: str) -> list[str]:
+        done = at.box.run(Command((PYTHON, "-I", "-c", PROGRAM, KEY, way), VARIABLES))
+        assert done.exit_code == 0, done.stderr.prefix.decode()
+        return done.stdout.prefix.decode("utf-8", "replace").splitlines()
 
     both_users(go)
 
 
-def test_root_knows_the_process() -> None:
-    with watched() as (at, _, since):
+def test_the_process_is_known() -> None:
+    def go(at: Scene, since: Since) -> None:
         text = f"h = open({KEY!r}); h.read(); open('/tmp/ready', 'w').close(); import time; time.sleep(1000)"
         shell(at.box, f'/usr/bin/python3 -c "{text}" > /dev/null 2>&1 & echo $! > /tmp/pid')
         found: list[CanaryRead] = []
@@ -87,16 +141,13 @@ def test_root_knows_the_process() -> None:
         payload = found[0].payload()
         assert payload["code"] == "read-canary" and payload["path"] == KEY and payload["pid"] == inside
 
-
-def test_an_ordinary_user_knows_no_process() -> None:
-    def go() -> None:
-        with watched() as (at, _, since):
-            shell(at.box, f"cat {KEY}")
-            assert {(seen.pid, seen.argv) for seen in since()} == {(0, ())}
-
-    as_ordinary_user(go)
+    on_each_watch(go)
 
 
+ROOT_ONLY = pytest.mark.skipif(os.geteuid() != 0, reason="only root has fanotify")
+
+
+@ROOT_ONLY
 def test_a_thread_tells_without_being_asked() -> None:
     told: list[CanaryRead] = []
     files = make_canaries(system_entropy).files
@@ -106,35 +157,33 @@ def test_a_thread_tells_without_being_asked() -> None:
     assert told[0].path == KEY
 
 
-def test_what_the_host_reads_is_not_told() -> None:
+def test_what_the_host_reads_is_not_reported() -> None:
     """W2: neither where the host's processes walk, nor where only one that looks into the sandbox gets to."""
 
-    def go() -> None:
-        with watched() as (at, watch, since):
-            walk = subprocess.run(["grep", "-rc", "OPENSSH", str(at.top)], capture_output=True)
-            assert b":1" not in walk.stdout
+    def go(at: Scene, since: Since) -> None:
+        walk = subprocess.run(["grep", "-rc", "OPENSSH", str(at.top)], capture_output=True)
+        assert b":1" not in walk.stdout
+        assert since() == []
+        inside = f"/proc/{at.box.init_pid}/root{KEY}"
+        with subprocess.Popen(["/usr/bin/tail", "-n", "+1", "-f", inside], stdout=subprocess.PIPE) as reader:
+            assert reader.stdout is not None and b"OPENSSH" in reader.stdout.readline()
             assert since() == []
-            if watch.mechanism == "fanotify":
-                inside = f"/proc/{at.box.init_pid}/root{KEY}"
-                with subprocess.Popen(["/usr/bin/tail", "-n", "+1", "-f", inside], stdout=subprocess.PIPE) as reader:
-                    assert reader.stdout is not None and b"OPENSSH" in reader.stdout.readline()
-                    assert since() == []
-                    reader.kill()
+            reader.kill()
 
-    both_users(go)
+    on_each_watch(go)
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root knows the process")
+@ROOT_ONLY
 def test_a_reader_of_the_host_that_has_ended_is_not_taken_for_the_agent() -> None:
     """The harness is late: whoever reads can go on and end before anything is told."""
-    with watched() as (at, _, since):
+    with watched() as (at, since):
         for _ in range(50):
             read = subprocess.run(["cat", f"/proc/{at.box.init_pid}/root{KEY}"], capture_output=True)
             assert b"OPENSSH" in read.stdout
             assert since() == []
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root knows the process")
+@ROOT_ONLY
 def test_readers_wait_for_no_record() -> None:
     """What is told may freeze the sandbox, and a process that waits for an answer cannot be frozen."""
     go_on = threading.Event()
@@ -154,6 +203,7 @@ def test_readers_wait_for_no_record() -> None:
         assert {seen.argv for seen in told} == {("cat", KEY)}
 
 
+@ROOT_ONLY
 def test_a_watch_leaves_nothing_behind() -> None:
     files = make_canaries(system_entropy).files
     with scene(inside=files) as at:

@@ -1,7 +1,7 @@
 """Canaries.
 
 Planted files with false secrets, recognised in any output, and a fanotify watch that reports which process opens or
-reads them.
+reads them. Fanotify needs root; elsewhere the guard of the sandbox watches the files (``GuardPlan.secrets``).
 """
 
 from __future__ import annotations
@@ -151,16 +151,14 @@ def _encoded(encode: Callable[[bytes], bytes], bits: int, piece: bytes, shift: i
 
 
 ACCESS, OPEN = 0x1, 0x20
-"""The same bits in both mechanisms."""
 OPEN_ASKED = 0x10000
-"""An open that waits for an answer, which only fanotify has."""
+"""An open that waits for an answer."""
 CONTENT, ALLOW = 0x4, 1
 MOST_PROCESSES = 4096
 """Processes whose opens are remembered."""
 
 FANOTIFY = struct.Struct("=IBBHQii")
 ANSWER = struct.Struct("=iI")
-INOTIFY = struct.Struct("=iIII")
 BUFFER_BYTES = 4 << 10
 """So few at a time that the descriptors that come with them are never too many."""
 MOST_ARGUMENTS = 64
@@ -170,7 +168,7 @@ _AT_FDCWD = -100
 
 @dataclass(frozen=True)
 class CanaryRead:
-    """A canary file was opened; ``pid`` is 0 where the process is not known, and counts as inside the sandbox."""
+    """A canary file was opened inside; ``pid`` is 0 where the process has ended before it could be looked up."""
 
     path: str
     time_ns: int
@@ -209,8 +207,8 @@ class CanaryWatch:
         """Of processes that opened a file: whether they are inside, their number there, and their command line."""
         self._asks = True
         """Whether a process that opens a file waits. Without this, a process that has ended counts as inside."""
-        self._places: dict[object, str] = {}
-        self._handle, self.mechanism = -1, ""
+        self._places: dict[tuple[int, int], str] = {}
+        self._handle = -1
         self._wake, self._woken = os.pipe2(os.O_CLOEXEC)
         try:
             self._begin({place: Path(f"/proc/{init_pid}/root{place}") for place in places})
@@ -255,29 +253,22 @@ class CanaryWatch:
         self.stop()
 
     def _begin(self, planted: Mapping[str, Path]) -> None:
-        libc = ctypes.CDLL(None, use_errno=True)
-        if os.geteuid() == 0:
-            self._handle = libc.fanotify_init(0x3 | CONTENT, os.O_RDONLY | os.O_CLOEXEC | os.O_LARGEFILE)
-            self.mechanism = "fanotify"
+        self._handle = _fanotify()
         if self._handle < 0:
-            self._handle = libc.inotify_init1(os.O_NONBLOCK | os.O_CLOEXEC)
-            self.mechanism = "inotify"
+            raise _last_error("fanotify_init")
         for place, path in planted.items():
-            name = os.fsencode(path)
-            if self.mechanism == "fanotify":
-                status = path.stat()
-                self._places[status.st_dev, status.st_ino] = place
-                wanted = ACCESS | (OPEN_ASKED if self._asks else OPEN)
-                done = libc.fanotify_mark(self._handle, 1, ctypes.c_uint64(wanted), _AT_FDCWD, name)
-                if done < 0 and self._asks and ctypes.get_errno() == errno.EINVAL:
-                    self._asks = False
-                    done = libc.fanotify_mark(self._handle, 1, ctypes.c_uint64(ACCESS | OPEN), _AT_FDCWD, name)
-            else:
-                done = libc.inotify_add_watch(self._handle, name, ACCESS | OPEN)
-                self._places[done] = place
+            status = path.stat()
+            self._places[status.st_dev, status.st_ino] = place
+            done = self._mark(path)
+            if done < 0 and self._asks and ctypes.get_errno() == errno.EINVAL:
+                self._asks = False
+                done = self._mark(path)
             if done < 0:
-                error = ctypes.get_errno()
-                raise OSError(error, os.strerror(error), str(path))
+                raise _last_error(str(path))
+
+    def _mark(self, path: Path) -> int:
+        wanted = ACCESS | (OPEN_ASKED if self._asks else OPEN)
+        return int(_libc().fanotify_mark(self._handle, 1, ctypes.c_uint64(wanted), _AT_FDCWD, os.fsencode(path)))
 
     def _watch(self) -> None:
         poll = select.poll()
@@ -310,7 +301,7 @@ class CanaryWatch:
                 return
             if not data:
                 return
-            yield from self._by_process(data) if self.mechanism == "fanotify" else self._by_watch(data)
+            yield from self._by_process(data)
 
     def _by_process(self, data: bytes) -> Iterator[CanaryRead]:
         at = 0
@@ -346,23 +337,35 @@ class CanaryWatch:
                 del self._openers[next(iter(self._openers))]
         return found
 
-    def _by_watch(self, data: bytes) -> Iterator[CanaryRead]:
-        seen: dict[str, bool] = {}
-        at = 0
-        while at < len(data):
-            watch, mask, _, length = INOTIFY.unpack_from(data, at)
-            at += INOTIFY.size + length
-            place = self._places.get(watch)
-            if place is not None and mask & (ACCESS | OPEN):
-                seen[place] = seen.get(place, False) or bool(mask & ACCESS)
-        for place, was_read in seen.items():
-            yield CanaryRead(place, time.time_ns(), was_read=was_read)
-
     def _close(self) -> None:
         for handle in (self._handle, self._wake, self._woken):
             if handle >= 0:
                 os.close(handle)
         self._handle = self._wake = self._woken = -1
+
+
+def can_watch_files() -> bool:
+    """Whether the kernel reports to this process who opens a file."""
+    handle = _fanotify()
+    if handle >= 0:
+        os.close(handle)
+    return handle >= 0
+
+
+def _fanotify() -> int:
+    """A new fanotify group; -1 without the right to make one that names the processes."""
+    if os.geteuid() != 0:
+        return -1
+    return int(_libc().fanotify_init(0x3 | CONTENT, os.O_RDONLY | os.O_CLOEXEC | os.O_LARGEFILE))
+
+
+def _libc() -> ctypes.CDLL:
+    return ctypes.CDLL(None, use_errno=True)
+
+
+def _last_error(name: str) -> OSError:
+    error = ctypes.get_errno()
+    return OSError(error, os.strerror(error), name)
 
 
 def _pid_namespace(pid: int) -> int | None:

@@ -1,7 +1,7 @@
 /* `guard FD`: answers for the calls that the filter of one sandbox stops, and tells the harness about them.
  *
  * FD holds words: `listener FD`, `records FD`, `control FD`, `init PID`, `user UID GID`, `inside UID`, `file_bytes N`,
- * `held PATH`, `writable PATH`, `reads`, `all_reads`, `programs N`, `hold`, `look`.
+ * `held PATH`, `writable PATH`, `reads`, `all_reads`, `secret PATH`, `programs N`, `hold`, `look`.
  *
  * It observes; mounts, namespaces and the filter enforce. It runs outside, as the user that the sandbox belongs to, which
  * is what lets it look into the sandbox's processes; it has no privileges, makes no sockets and starts nothing. A sandbox
@@ -93,7 +93,11 @@ static void read_plan(int fd)
             plan.reads = 1;
         else if (!strcmp(word, "all_reads"))
             plan.all_reads = 1;
-        else if (!strcmp(word, "hold"))
+        else if (!strcmp(word, "secret")) {
+            if (plan.secret_count == MAX_SECRETS)
+                die("too many secrets for the guard: at most %d", MAX_SECRETS);
+            plan.secrets[plan.secret_count++].path = wanted(&words);
+        } else if (!strcmp(word, "hold"))
             holding = 1;
         else if (!strcmp(word, "look"))
             plan.look = 1;

@@ -12,8 +12,17 @@
 #define MAX_ARGUMENT_BYTES (192 << 10)      /* the kernel takes 128 KiB for one argument */
 #define MAX_ARGUMENTS 16384
 #define MAX_SCRIPT_BYTES (256 << 10)
+#define MAX_SECRETS 16
 #define HEAD_BYTES 256                      /* what the kernel reads of a file that starts */
 #define ARGUMENTS_CUT "..."
+
+struct file {
+    uint64_t device, number, names;          /* all 0: not known */
+};
+static inline int same_file(struct file one, struct file other)
+{
+    return one.device == other.device && one.number == other.number;
+}
 
 struct guard_plan {
     int listener, records, control, epoll;
@@ -24,6 +33,11 @@ struct guard_plan {
     const char *held;                        /* below this place the first change is held */
     int reads;                               /* record reads of files below `held` */
     int all_reads;                           /* record reads and listings anywhere */
+    struct secret {
+        const char *path;
+        struct file file;
+    } secrets[MAX_SECRETS];                  /* files of which each opening is an attempt, whatever its name is then */
+    int secret_count;
     long long programs;                      /* so many may start before the harness has allowed more */
     int look;                                /* keep the privilege to look into processes */
     int root, proc;                          /* the sandbox's own / and /proc */
@@ -54,9 +68,6 @@ ssize_t read_text(pid_t thread, uint64_t address, char *into, size_t size); /* i
 ssize_t read_arguments(pid_t thread, uint64_t address, char *into, size_t *whole);
 
 /* guard_places.c */
-struct file {
-    uint64_t device, number, names;          /* all 0: not known */
-};
 struct place {
     char given[PATH_MAX];                    /* as the process gave it */
     char claimed[PATH_MAX];                  /* as the process gave it, made absolute */

@@ -75,8 +75,6 @@ static uint64_t digest(uint64_t from, const char *bytes, size_t size)
     return from;
 }
 
-static int same_file(struct file one, struct file other) { return one.device == other.device && one.number == other.number; }
-
 /* The file that a process runs; -1 with errno. */
 static int running_file(pid_t process, struct file *file)
 {
@@ -303,7 +301,7 @@ static int moment_of(const struct stopped *stopped)
 {
     if (!stopped || (stopped->call->rule != BEGIN && stopped->call->rule != OPEN))
         return LATER;
-    return stopped->call->rule == BEGIN ? FIRST : plan.reads || plan.all_reads ? LOADING : LATER;
+    return stopped->call->rule == BEGIN ? FIRST : plan.reads || plan.all_reads || plan.secret_count ? LOADING : LATER;
 }
 
 /* What a process runs. Its arguments are in `real_words`. */

@@ -103,9 +103,17 @@ static int is_read_told(void)
     return plan.reads && S_ISREG(place.mode) && plan.held && is_within(place.real, plan.held);
 }
 
-static int decide_read(const struct stopped *stopped)
+/* Records that the place is one of the secrets. */
+static void tell_secret(const struct stopped *stopped)
 {
-    int special = look_at_proc(stopped, &place, 0);
+    for (int i = 0; i < plan.secret_count; i++)
+        if (same_file(place.file, plan.secrets[i].file))
+            tell_attempt(stopped, "read-canary", "opened", plan.secrets[i].path, "", 1, 0);
+}
+
+static int decide_read(const struct stopped *stopped, int closely)
+{
+    int special = closely && look_at_proc(stopped, &place, 0);
     if (is_read_told() && (!special || plan.all_reads))
         tell_read(stopped);
     return 0;
@@ -131,12 +139,14 @@ static int decide_open(const struct stopped *stopped)
     int error = locate(stopped, stopped->call->directory, stopped->call->path, how, &place);
     if (error)
         return error;
+    if (reads_too && !(flags & O_PATH))
+        tell_secret(stopped);
     if (!writing)
-        return decide_read(stopped);
+        return decide_read(stopped, plan.reads || plan.all_reads);
     if (place.mode && !S_ISREG(place.mode) && !S_ISDIR(place.mode) && !S_ISBLK(place.mode))
         return 0; /* a device such as /dev/null, a pipe, a socket: nothing is stored */
     if (place.mode && !(flags & (O_ACCMODE | O_TRUNC)))
-        return decide_read(stopped); /* would be made, but is there: only read */
+        return decide_read(stopped, 1); /* would be made, but is there: only read */
     if (reads_too && is_read_told() && is_writable(place.real))
         tell_read(stopped);
     return change(stopped, &place, "");

@@ -30,17 +30,6 @@ static int steps;
 
 void begin_paths(void) { steps = 0; }
 
-int open_sandbox(void)
-{
-    char path[64];
-    snprintf(path, sizeof path, "/proc/%d/root", (int)plan.init);
-    plan.root = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-    if (plan.root < 0)
-        return -1;
-    plan.proc = openat(plan.root, "proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
-    return plan.proc < 0 ? -1 : 0;
-}
-
 int is_within(const char *path, const char *top)
 {
     size_t size = strlen(top);
@@ -75,6 +64,32 @@ static int open_inside(const char *path, int flags, uint64_t resolve)
             break;
     }
     return fd;
+}
+
+/* Which files the secrets are, before any program has run inside. */
+static int find_secrets(void)
+{
+    for (struct secret *secret = plan.secrets; secret < plan.secrets + plan.secret_count; secret++) {
+        struct stat information;
+        int fd = open_inside(secret->path, 0, RESOLVE_NO_SYMLINKS), known = fd >= 0 && fstat(fd, &information) == 0;
+        if (fd >= 0)
+            close(fd);
+        if (!known)
+            return -1;
+        secret->file = (struct file){information.st_dev, information.st_ino, information.st_nlink};
+    }
+    return 0;
+}
+
+int open_sandbox(void)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/root", (int)plan.init);
+    plan.root = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (plan.root < 0)
+        return -1;
+    plan.proc = openat(plan.root, "proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    return plan.proc < 0 ? -1 : find_secrets();
 }
 
 /* The path of a link of /proc, without a NUL in the middle; -1 when there is none. */
@@ -347,7 +362,7 @@ int find_file(const struct stopped *stopped, const char *text, struct place *pla
  * way, which takes one call or none. What there is at its end is not found out. 0: a closer look is needed. */
 static int is_plain(struct place *place, const char *base, const char *text, int how)
 {
-    if (how & (CLOSELY | AS_ROOT) || holding || (how & (READING | READS_TOO) && plan.all_reads))
+    if (how & (CLOSELY | AS_ROOT) || holding || (how & (READING | READS_TOO) && (plan.all_reads || plan.secret_count)))
         return 0;
     int given = !*text || (!(how & FOLLOW) && !strchr(text, '/') && strcmp(text, ".") && strcmp(text, ".."));
     normalise(place->claimed, place->real);
