@@ -9,7 +9,7 @@ from tests.attacks.attack import Attack, attack
 NOT_THERE = "EROFS EACCES ENOENT EPERM ENOTDIR"
 """What a system says to a write where nothing can be written; which of them depends on what its image holds."""
 
-READS = "reads are told only where the contract asks for them, with `policy.reads: files`"
+READS = "reads are recorded only where the contract asks for them, with `policy.reads: files`"
 NOTHING_THERE = "no descriptor is there to be tried; what is closed leaves no call to see"
 
 RACE = """

@@ -93,12 +93,12 @@ class GuardPlan:
 
     Writes anywhere but below ``writable`` (and the plan's own writable mounts) are reported. With ``reads`` every file
     of the workspace that is opened is reported, and with ``everywhere`` every file and directory, system files
-    included; that also reports looks into other processes by ``/proc``. Each opening of one of the files ``secrets`` is
-    an attempt ``read-canary``, also by another name that the file got inside. With any of these three the guard is asked
-    about every open, not only those for writing, which about doubles its cost (``python -m bench guard`` measures it).
-    With ``hold_writes`` the first change of the workspace waits until it is released. ``programs`` is how many programs may start before
-    ``allow_programs``: the next one is reported and waits. ``tell`` is called for each observation, in order, on a
-    thread of the guard's own; what it raises ends the guard.
+    included; both also report looks into other processes by ``/proc``. Each opening of one of the files ``secrets`` is
+    an attempt ``read-canary``, also by another name that the file got inside. With any of these three the guard is
+    asked about every open, not only those for writing, which about doubles its cost (``python -m bench guard`` measures
+    it). With ``hold_writes`` the first change of the workspace waits until it is released. ``programs`` is how many
+    programs may start before ``allow_programs``: the next one is reported and waits. ``notify`` is called for each
+    observation, in order, on a thread of the guard's own; what it raises ends the guard.
     """
 
     writable: tuple[str, ...] = WRITABLE
