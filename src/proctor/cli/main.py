@@ -74,7 +74,7 @@ SECTIONS = {
         "image": "Build, load and list container images.",
         "prices": "Make price tables.",
         "clean": "Remove what interrupted runs left behind, and caches.",
-        "schema": "Print the JSON Schema of an input file.",
+        "schema": "Print the JSON Schema of an input file or of a stored record.",
         "taxonomy": "List the kinds of failures that reports name.",
         "rubric": "Print the gates, weights and scores.",
         "completion": "Print a completion script for bash, zsh or fish.",
