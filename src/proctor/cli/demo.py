@@ -33,7 +33,7 @@ def command(json_: bool) -> int:
         forger = str(cheating_agent(Path(directory) / "cheat"))
         steps = (
             ("no-op", "noop", "", "changes nothing"),
-            ("reference", "reference", "", "hands over the known fix"),
+            ("reference", "reference", "", "applies the known fix"),
             ("cheat", CHEAT_COMMAND, forger, "forges the test results"),
         )
         for name, agent, files, message in steps:
@@ -67,7 +67,7 @@ def command(json_: bool) -> int:
         ["AGENT", "WHAT IT DOES", "VERDICT", "WHY", "RUN"],
         [[row["agent"], row["words"], row["status"], shortened(printable(row["why"]), 80), row["run"]] for row in rows],
     )
-    click.echo(f"\nThe evidence lies in {Path(rows[0]['evidence']).parent}")
+    click.echo(f"\nThe evidence is in {Path(rows[0]['evidence']).parent}")
     click.echo(f"Check it:   proctor verify {rows[-1]['run']}")
     click.echo(f"Look at it: proctor show {rows[-1]['run']}, proctor trace {rows[-1]['run']}")
     if not good and not undecided:
