@@ -12,6 +12,7 @@ from jsonschema import Draft202012Validator
 
 from proctor.record.manifest_model import manifest_schema
 from proctor.record.report_model import report_schema
+from proctor.record.trace.event_types import event_schema
 
 SCHEMAS: dict[str, Callable[[int], dict[str, Any]]] = {
     "manifest.json": manifest_schema,
@@ -34,9 +35,33 @@ def problems(name: str, record: Any) -> list[str]:
     return [f"{name}: {error.json_path}: {error.message[:200]}" for error in errors]
 
 
+@cache
+def event_validators() -> tuple[Draft202012Validator, dict[str, Draft202012Validator]]:
+    """The validator of a line of the trace, and that of each type's payload, which the first contains."""
+    found = event_schema()
+    Draft202012Validator.check_schema(found)
+    payloads = {
+        case["if"]["properties"]["type"]["const"]: Draft202012Validator(case["then"]["properties"]["payload"])
+        for case in found["allOf"]
+    }
+    line = {name: part for name, part in found.items() if name != "allOf"}
+    return Draft202012Validator(line), payloads
+
+
+def event_problems(event: dict[str, Any]) -> list[str]:
+    """Where an event departs from its schema, and how; the payload is compared with that of its type alone."""
+    line, payloads = event_validators()
+    errors = [*line.iter_errors(event)]
+    if "payload" in event and event["type"] in payloads:
+        errors += payloads[event["type"]].iter_errors(event["payload"])
+    return [f"{event['type']}: {error.json_path}: {error.message[:200]}" for error in errors]
+
+
 def require_valid(run: Path) -> None:
     """Every record of a run directory has the form that is published."""
     assert not [problem for name in SCHEMAS for problem in problems(name, json.loads((run / name).read_bytes()))]
+    for line in (run / "events.jsonl").read_bytes().splitlines():
+        assert not event_problems(json.loads(line)), line
 
 
 def planted(record: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:

@@ -153,7 +153,7 @@ def _fields(schema: dict[str, Any], path: str) -> Iterator[str]:
 def _variants(schema: dict[str, Any]) -> list[dict[str, Any]]:
     """The alternatives that ``schema`` allows, or itself."""
     for key in ("oneOf", "anyOf"):
-        if key in schema:
+        if key in schema and "properties" not in schema:
             return [leaf for part in schema[key] for leaf in _variants(part)]
     return [schema]
 
@@ -191,18 +191,21 @@ def _cell(text: str) -> str:
 
 
 def events() -> str:
-    """The table of event types."""
-    from proctor.record.trace.event_types import EVENT_TYPES
+    """The fields of an event, and those of the payload of each type."""
+    from proctor.base.json_records import schema_of
+    from proctor.record.schema_versions import TRACE
+    from proctor.record.trace.event_types import EVENT_TYPES, event_schema
 
     parts = [
         "# Events\n",
-        "One line of `events.jsonl` each. The payload has at least the keys in this table.\n",
-        "| type | actor | payload | meaning |\n|---|---|---|---|",
+        "Each line of `events.jsonl` is an event. `proctor schema event` prints the same as a JSON Schema.\n",
+        _RECORD_HEAD + "\n".join(_record_fields(event_schema(), "")) + "\n",
+        "The payload depends on the type:\n",
     ]
     for kind in EVENT_TYPES.values():
-        keys = ", ".join(f"`{field}`" for field in kind.fields)
-        parts.append(f"| `{kind.name}` | {kind.actor} | {keys} | {_cell(kind.description)} |")
-    return "\n".join(parts) + "\n"
+        rows = _RECORD_HEAD + "\n".join(_record_fields(schema_of(kind.payload, TRACE.schema), ""))
+        parts.append(f"## {kind.name}\n\n{kind.description} Actor: {kind.actor}.\n\n{rows}\n")
+    return "\n".join(parts)
 
 
 def exit_codes() -> str:

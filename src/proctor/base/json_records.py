@@ -8,6 +8,7 @@
         evidence: Annotated[tuple[str, ...], "The events that show it."]
         note: Annotated[str | None, "A remark."] = None
 
+The payload of an event is a ``TypedDict`` with the same types; it is written and read as it is, and only described.
 A field is a key of the object; :class:`Key` gives it another name. The text in ``Annotated`` describes the field. A
 field with a default may be missing. It is left out when it has its default, unless :class:`Since` says that every
 record from some schema on has it; then the default is what older records are read with.
@@ -92,11 +93,20 @@ class _Slot:
 @cache
 def _slots(cls: Any) -> tuple[_Slot, ...]:
     hints = typing.get_type_hints(cls, include_extras=True)
-    return tuple(_slot(field, hints[field.name]) for field in dataclasses.fields(cls))
+    if typing.is_typeddict(cls):
+        return tuple(_slot(name, hint, dataclasses.MISSING) for name, hint in hints.items())
+    return tuple(_slot(field.name, hints[field.name], _default(field)) for field in dataclasses.fields(cls))
 
 
-def _slot(field: dataclasses.Field[Any], hint: Any) -> _Slot:
-    key, words, since, nullable = field.name, "", 0, False
+def _default(field: dataclasses.Field[Any]) -> Any:
+    return field.default if field.default_factory is dataclasses.MISSING else field.default_factory()
+
+
+def _slot(name: str, hint: Any, default: Any) -> _Slot:
+    key, words, since, nullable = name, "", 0, False
+    if typing.get_origin(hint) is typing.NotRequired:
+        (hint,) = typing.get_args(hint)
+        default, nullable = None, True
     if typing.get_origin(hint) is Annotated:
         hint, *marks = typing.get_args(hint)
         for mark in marks:
@@ -108,10 +118,7 @@ def _slot(field: dataclasses.Field[Any], hint: Any) -> _Slot:
                 hint = Annotated[hint, mark]
             else:
                 words = str(mark)
-    default = field.default
-    if field.default_factory is not dataclasses.MISSING:
-        default = field.default_factory()
-    return _Slot(field.name, key, hint, words, since, nullable, default)
+    return _Slot(name, key, hint, words, since, nullable, default)
 
 
 def to_json(record: Any, schema: int | None = None) -> dict[str, Any]:
@@ -259,7 +266,7 @@ def json_schema(cls: type[Any], name: str, title: str, schema: int, **fixed: Any
 
     ``fixed`` are keys whose value is always the same, such as its kind.
     """
-    found = _schema_of(cls, schema)
+    found = schema_of(cls, schema)
     for key, value in {"schema": schema, **fixed}.items():
         found["properties"][key] = {"description": found["properties"][key]["description"], "const": value}
     return {"$schema": DIALECT, "$id": f"urn:proctor:{name}:{schema}", "title": title, **found}
@@ -268,12 +275,13 @@ def json_schema(cls: type[Any], name: str, title: str, schema: int, **fixed: Any
 _NAMES = {str: "string", int: "integer", bool: "boolean", types.NoneType: "null"}
 
 
-def _schema_of(kind: Any, schema: int) -> dict[str, Any]:
+def schema_of(kind: Any, schema: int) -> dict[str, Any]:
+    """The JSON Schema of a type in the form of ``schema``, without a name of its own."""
     origin, parts = typing.get_origin(kind), typing.get_args(kind)
-    if dataclasses.is_dataclass(kind):
+    if dataclasses.is_dataclass(kind) or typing.is_typeddict(kind):
         slots = [slot for slot in _slots(_any(kind)) if slot.since <= schema]
         return {
-            "description": " ".join((kind.__doc__ or "").split()),
+            **({"description": " ".join(kind.__doc__.split())} if kind.__doc__ else {}),
             "type": "object",
             "properties": {slot.key: _described(slot, schema) for slot in slots},
             "required": [slot.key for slot in slots if slot.required(schema)],
@@ -283,12 +291,12 @@ def _schema_of(kind: Any, schema: int) -> dict[str, Any]:
         return {}
     if origin is Annotated:
         return {"type": "string", "pattern": f"^{parts[1].expression}$"}
-    if origin is tuple:
-        return {"type": "array", "items": _schema_of(parts[0], schema)}
+    if origin in (tuple, list):
+        return {"type": "array", "items": schema_of(parts[0], schema)}
     if origin is Mapping:
-        return {"type": "object", "additionalProperties": _schema_of(parts[1], schema)}
+        return {"type": "object", "additionalProperties": schema_of(parts[1], schema)}
     if origin in _UNIONS:
-        return {"anyOf": [_schema_of(part, schema) for part in parts]}
+        return {"anyOf": [schema_of(part, schema) for part in parts]}
     if origin is Literal:
         return {"enum": list(parts)}
     return {"type": _NAMES[kind]}
@@ -299,5 +307,5 @@ def _described(slot: _Slot, schema: int) -> dict[str, Any]:
     kind = slot.type
     if slot.default is None and not slot.nullable:
         kind = reduce(operator.or_, (part for part in typing.get_args(kind) if part is not types.NoneType))
-    found = _schema_of(kind, schema)
+    found = schema_of(kind, schema)
     return {**found, "description": slot.words} if slot.words else found

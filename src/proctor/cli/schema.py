@@ -14,6 +14,7 @@ from proctor.contract import schema as contract_schema
 from proctor.execute.agents import agent_file
 from proctor.record.manifest_model import manifest_schema
 from proctor.record.report_model import report_schema
+from proctor.record.trace.event_types import event_schema
 from proctor.study.pilot.plan import pilot_fields as pilot_fields
 
 SCHEMAS: dict[str, Callable[[], dict[str, Any]]] = {
@@ -22,6 +23,7 @@ SCHEMAS: dict[str, Callable[[], dict[str, Any]]] = {
     "agent": agent_file.json_schema,
     "manifest": manifest_schema,
     "report": report_schema,
+    "event": event_schema,
 }
 
 
@@ -31,8 +33,8 @@ SCHEMAS: dict[str, Callable[[], dict[str, Any]]] = {
 def command(form: str, json_: bool) -> None:
     """Print the JSON Schema of an input file or of a stored record.
 
-    Input files are contract (contract.yaml), pilot and agent (an agent file). Stored records are manifest and report
-    (of a run directory). Editors and other tools can read it.
+    Input files are contract (contract.yaml), pilot and agent (an agent file). Stored records are manifest, report and
+    event (a line of events.jsonl) of a run directory. Editors and other tools can read it.
     """
     schema = SCHEMAS[form]()
     if json_:
