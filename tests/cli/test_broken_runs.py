@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -262,24 +263,27 @@ def test_j7_a_broken_retention_act(place: Place, capfd: pytest.CaptureFixture[st
 
 
 def hostile(value: Any) -> Any:
-    """``value`` with a sequence that steers a terminal in every text but those that decide what is printed."""
+    """``value`` with a sequence that steers a terminal in every text but numbers and the texts that decide what is shown."""
     if isinstance(value, dict):
         return {key: one if key in ("kind", "tree", "outcome") else hostile(one) for key, one in value.items()}
     if isinstance(value, list):
         return [hostile(one) for one in value]
-    return f"{value}{STEERING}" if isinstance(value, str) else value
+    is_text = isinstance(value, str) and not re.fullmatch(r"-?[0-9]+(\.[0-9]+)?", value)
+    return f"{value}{STEERING}" if is_text else value
 
 
 def test_j7_a_report_that_would_steer_the_terminal(place: Place, capfd: pytest.CaptureFixture[str]) -> None:
     path = place.home / "runs" / place.run / "report.json"
     report = hostile(json.loads(path.read_bytes()))
-    report["score"] = {"value": f"1{STEERING}"}
-    report["durations"]["waited_for_provider_seconds"] = f"1{STEERING}"
     report["interpretation"] = {"label": f"a guess{STEERING}", "sentences": []}
     path.write_bytes(canonical(report))
     for asked in ((), ("--why",)):
         code, out, err = place.ask(capfd, "show", "RUN", *asked)
         assert code == 4 and "?]0;stolen?" in out and "\x1b" not in out + err
+    report["durations"]["waited_for_provider_seconds"] = f"1{STEERING}"
+    path.write_bytes(canonical(report))
+    code, out, err = place.ask(capfd, "show", "RUN")
+    assert (code, out) == (4, "") and "waited_for_provider_seconds is not a decimal number" in err and "\x1b" not in err
 
 
 OTHER_ID = "29990101T000000-0000000000"

@@ -316,10 +316,14 @@ def _left_out(run: RunDirectory) -> list[dict[str, str]]:
     """Every change that is not part of the judged patch: its path and the reason, as the run recorded them."""
     if not os.path.lexists(run.changes):
         return []
-    return [
-        {"path": str(one["path"]), "why": str(one["why"]), "reason": LEFT_OUT.get(str(one["why"]), str(one["why"]))}
-        for one in run.read_json(run.changes).get("dropped", ())
-    ]
+    try:
+        return [
+            {"path": str(one["path"]), "why": str(one["why"]), "reason": LEFT_OUT.get(str(one["why"]), str(one["why"]))}
+            for one in run.read_json(run.changes).get("dropped", ())
+        ]
+    except (KeyError, TypeError, AttributeError):
+        where = f"{run.path.name}/workspace/changes.json"
+        raise BrokenSeal("is not a list of changes as Proctor writes it", where=where) from None
 
 
 def _print_left_out(found: list[dict[str, str]]) -> None:
