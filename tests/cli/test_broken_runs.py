@@ -263,7 +263,7 @@ def test_j7_a_broken_retention_act(place: Place, capfd: pytest.CaptureFixture[st
 
 
 def hostile(value: Any) -> Any:
-    """``value`` with a sequence that steers a terminal in every text but numbers and the texts that decide what is shown."""
+    """``value`` with a terminal sequence in each text but numbers and texts that decide what is shown."""
     if isinstance(value, dict):
         return {key: one if key in ("kind", "tree", "outcome") else hostile(one) for key, one in value.items()}
     if isinstance(value, list):
