@@ -20,6 +20,8 @@ PROGRAM = "cline/bin/cline"
 PROVIDER = "openai-compatible"
 SERVERS = ".cline/data/settings/cline_mcp_settings.json"
 RULES = ".cline/rules/rules.md"
+SERVER_SECONDS = 60
+"""How long a server may take for an answer; cline's own default of three seconds is too short for its start."""
 
 
 def _launch(order: Order) -> Launch:
@@ -28,7 +30,8 @@ def _launch(order: Order) -> Launch:
     model = ("-m", order.model.name, "-k", order.model.key)
     login = ("-p", PROVIDER, *model, "-b", f"{order.model.address}/v1")
     thinking = ("--thinking", effort) if effort else ()
-    servers = {SERVERS: json.dumps({"mcpServers": mcp_servers(options)})} if options.mcp else {}
+    mcp = {name: {**one, "timeout": SERVER_SECONDS} for name, one in mcp_servers(options).items()}
+    servers = {SERVERS: json.dumps({"mcpServers": mcp})} if mcp else {}
     return Launch(
         node_program(PROGRAM, "-P", PROVIDER, *model, *thinking, "--json", order.task),
         {"DISABLE_TELEMETRY": "1", "DO_NOT_TRACK": "1", "CLINE_NO_AUTO_UPDATE": "1"},
