@@ -11,6 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from proctor.contract.scaffold import scaffold
+from proctor.study.pilot.plan import pilot_template
+
 PROJECT = Path(__file__).resolve().parent.parent
 
 AVOIDED = {
@@ -70,6 +73,13 @@ def test_help_and_reference_are_in_plain_words(page: str) -> None:
     """The pages are written from the code; another test fails when they are out of date."""
     text = (PROJECT / "docs/reference" / page).read_text("utf-8")
     assert found(re.sub(r"`[^`\n]+`", "", text)) == []
+
+
+def test_what_init_writes_is_in_plain_words(tmp_path: Path) -> None:
+    pilot = tmp_path / "pilot.yaml"
+    pilot_template.scaffold(pilot, "new")
+    written = [pilot, *scaffold(tmp_path / "new", "new")]
+    assert found("".join(path.read_text("utf-8") for path in written if path.suffix in (".yaml", ".md", ".py"))) == []
 
 
 def test_avoided_expressions_are_found_in_prose_only() -> None:
