@@ -149,7 +149,7 @@ def test_the_codes_that_a_policy_can_name_are_those_that_are_told() -> None:
     }
     breakers = "".join(file.read_text("utf-8") for file in (higher / "execute/monitor/breakers").glob("*.py"))
     tripped = set(re.findall(r'Trip\(\s*self\.name,\s*"([a-z-]+)"', breakers))
-    tripped |= set(re.findall(r'name, code, words = "[a-z-]+", "([a-z-]+)"', breakers))
+    tripped |= set(re.findall(r'name, code, \w+ = "[a-z-]+", "([a-z-]+)"', breakers))
     assert tripped | {"memory-cap", "disk-cap", "inodes-cap"} == set(policy.BREAKER_CODES)
     seen = {code for code in (*told, *DEFAULT_RULES) if not code.endswith("*") and code not in policy.BREAKER_CODES}
     families = {code for code in policy.INDICATOR_CODES if code.startswith(("syscall-", "words-"))}

@@ -186,7 +186,7 @@ def chain_gaps(
         if path not in last:
             first[path] = before
         elif last[path] != before:
-            gaps.append(f"{path}: a mutation starts elsewhere than the one before it ended")
+            gaps.append(f"{path}: a mutation starts from other content than the event before it ended with")
         last[path] = _content(mutation.get("after"))
     listed: set[str] = set()
     for change in changes:
