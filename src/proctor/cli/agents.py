@@ -15,14 +15,7 @@ from proctor.cli.output import Group, as_json, print_json, print_record, print_t
 from proctor.cli.wiring import home
 from proctor.conduct.session.agent_selection import require_agent, require_installable
 from proctor.execute.agents import registry
-from proctor.execute.agents.adapters.adapter_registry import (
-    NAMES,
-    OTHER_KINDS,
-    adapter_names,
-    find_adapter,
-    is_adapted,
-    taken_names,
-)
+from proctor.execute.agents.adapters.adapter_registry import PLUG_INS, adapter_names, find_adapter, is_adapted
 from proctor.execute.agents.adapters.adapter_template import write_skeleton
 from proctor.execute.agents.adapters.interface import Adapter
 from proctor.execute.agents.agent_file import is_agent_file, load_agent_file, parse_agent
@@ -30,7 +23,7 @@ from proctor.execute.agents.builtin.builtin_agent import LIMITS
 from proctor.execute.agents.install.agent_lock import LOCK_BYTES, AgentLock, read_lock
 from proctor.execute.agents.install.agent_store import AgentStore, Installable, Installation, of_version
 from proctor.execute.agents.interface import DIALECTS
-from proctor.execute.agents.registry import BUILT_IN, WORDS, plug_ins
+from proctor.execute.agents.registry import BUILT_IN, WORDS, plug_in_names
 from proctor.execute.agents.resolve_options import options_of, package_of, refuse_others
 from proctor.execute.inputs.input_cache import InputCache
 
@@ -49,8 +42,8 @@ def adapter_rows(store: AgentStore) -> list[list[str]]:
         about += f"; adapter of {adapter.package}" if adapter.package else ""
         rows.append([name, adapter.recipe.registry, found.lock.version if found else "not installed", about])
         rows += [[f"{name}@{other}", adapter.recipe.registry, other, ""] for other in store.versions(name)]
-    for name, package in taken_names((*NAMES, *OTHER_KINDS)):
-        rows.append([name, "plug-in", "", f"the package {package} cannot replace the built-in agent {name!r}"])
+    for name, package in PLUG_INS.taken():
+        rows.append([name, "plug-in", "", f"the package {package.name} cannot replace the built-in agent {name!r}"])
     return rows
 
 
@@ -72,7 +65,7 @@ def list_(json_: bool) -> None:
     """List the agents: built in, from registries, from packages."""
     rows = [[kind, "built in", "", WORDS[kind]] for kind in BUILT_IN]
     rows += adapter_rows(_store())
-    rows += [[kind, "plug-in", "", ""] for kind in plug_ins()]
+    rows += [[kind, "plug-in", "", ""] for kind in plug_in_names()]
     if json_:
         names = ("kind", "from", "installed", "words")
         cells = ([*row[:2], row[2].replace("not installed", ""), row[3]] for row in rows)
@@ -149,7 +142,7 @@ def _adapter(name: str) -> tuple[Adapter, bool]:
 @as_json
 def show(name: str, as_lock: bool, json_: bool) -> None:
     """Show an agent and its installation."""
-    if name in BUILT_IN or name in plug_ins():
+    if name in BUILT_IN or name in plug_in_names():
         if as_lock:
             raise UsageFault(f"{name} is not installed from a registry, so it has no lock")
         _print_fields(_own_fields(name), json_=json_)
@@ -180,7 +173,7 @@ def _own_fields(kind: str) -> dict[str, Any]:
     """What is known of an agent that is part of Proctor, or Python code of another package."""
     more = {"dialects": list(DIALECTS), "limits": list(LIMITS)} if kind == "builtin" else {}
     whole = {"agent": kind, "words": registry.WORDS.get(kind, ""), **more, "options": sorted(options_of(kind))}
-    return {**whole, "package": registry.package_of(kind) or "proctor"}
+    return {**whole, "package": str(registry.package_of(kind) or "proctor")}
 
 
 def _print_fields(whole: dict[str, Any], *, json_: bool) -> None:

@@ -14,6 +14,7 @@ import pytest
 
 from proctor.base.errors import UsageFault
 from proctor.conduct.session.agent_setup import PlugIn
+from proctor.execute.agents.adapters.adapter_registry import PLUG_INS
 from proctor.execute.agents.interface import AgentDescription, AgentRequest
 from proctor.execute.agents.options import AgentOptions
 from proctor.execute.agents.patch_agent import NoopAgent
@@ -113,7 +114,7 @@ def test_m12_a_broken_adapter_is_an_error_of_its_package(
     site = tmp_path / "site"
     install(site, change)
     rows = listed(proctor, site)
-    blamed, interface = "the adapter 'mine' of the package acme-adapters", "execute/agents/adapters/interface.py"
+    blamed, interface = "the adapter 'mine' of the package acme-adapters", "docs/extending.md"
     words = rows["mine"]["words"]
     assert words.startswith(blamed) and says in words and interface in words and "\n" not in words, words
     assert "codex" in rows
@@ -126,7 +127,12 @@ def test_m12_a_broken_adapter_is_an_error_of_its_package(
         assert "Traceback" not in done.stderr and "defect" not in done.stderr
 
 
-def test_an_adapter_that_fails_later_is_an_error_of_its_package() -> None:
+def test_an_adapter_that_fails_later_is_an_error_of_its_package(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    install(tmp_path / "site")
+    monkeypatch.syspath_prepend(tmp_path / "site")
+
     class Failing(NoopAgent):
         def describe(self) -> AgentDescription:
             raise KeyError("large")
@@ -134,7 +140,7 @@ def test_an_adapter_that_fails_later_is_an_error_of_its_package() -> None:
         def mounts(self) -> tuple[Mount, ...]:
             raise SystemExit(3)
 
-    agent = PlugIn(Failing(), "mine", "acme-adapters")
+    agent = PlugIn(Failing(), "mine", PLUG_INS)
     with pytest.raises(UsageFault, match="of the package acme-adapters cannot be used: KeyError: 'large'"):
         agent.describe()
     with pytest.raises(UsageFault, match="of the package acme-adapters cannot be used: SystemExit: 3"):
@@ -143,8 +149,8 @@ def test_an_adapter_that_fails_later_is_an_error_of_its_package() -> None:
 
 def test_the_variables_of_an_agent_of_a_package_are_known_to_replays() -> None:
     request = AgentRequest("command", "x", options=AgentOptions(environment={"MINE": "yes"}))
-    assert PlugIn(make_agent(request), "mine", "acme-adapters").variables == {"MINE": "yes"}
-    assert PlugIn(NoopAgent(), "mine", "acme-adapters").variables == {}
+    assert PlugIn(make_agent(request), "mine", PLUG_INS).variables == {"MINE": "yes"}
+    assert PlugIn(NoopAgent(), "mine", PLUG_INS).variables == {}
 
 
 @pytest.mark.parametrize("name", ["codex", "noop"])
@@ -163,7 +169,7 @@ def test_two_packages_with_one_name(proctor: Proctor, tmp_path: Path) -> None:
     install(tmp_path / "site")
     install(tmp_path / "site", package="other-adapters")
     rows = listed(proctor, tmp_path / "site")
-    assert "the packages acme-adapters and other-adapters both have an adapter 'mine'" in rows["mine"]["words"]
+    assert "the packages acme-adapters and other-adapters both have the adapter 'mine'" in rows["mine"]["words"]
 
 
 @pytest.mark.parametrize(

@@ -99,7 +99,7 @@ BAD = {
     "mounts from text": ({"mounts": '(Mount("/etc", "/a"),)'}, "a source that is not a Path"),
     "mounts to write to": ({"mounts": '(Mount(Path("/etc"), "/a", writable=True),)'}, "makes /etc writable"),
     "mounts with an error": ({"mounts": "[][1]"}, "IndexError"),
-    "no agent": ({"made": "None"}, "describe is missing"),
+    "no agent": ({"made": "None"}, "describe() is missing"),
     "a class without parts": ({"made": "object()"}, "needs_sandbox"),
     "an error while it is made": ({"made": "{}[1]"}, "KeyError"),
 }

@@ -21,7 +21,7 @@ from proctor.contract.scalar_types import DECIMAL_TEXT
 from proctor.contract.text_patterns import NAME, VARIABLE
 from proctor.execute.agents.adapters.adapter_registry import adapter_names, is_adapted
 from proctor.execute.agents.agent_file import AgentFile, parse_agent, read_agent
-from proctor.execute.agents.registry import BUILT_IN, plug_ins
+from proctor.execute.agents.registry import BUILT_IN, plug_in_names
 
 MOST_NEAR = 3
 LONGEST = 60
@@ -32,7 +32,7 @@ LEAST_PART = 3
 def require_agent(name: str) -> None:
     """Refuse the name of an agent that is neither built in, nor in a registry, nor a plug-in's."""
     if name not in BUILT_IN and not is_adapted(name):
-        _require(name, (*BUILT_IN, *adapter_names(), *plug_ins()), f"there is no agent {name!r}", "known agents: ")
+        _require(name, (*BUILT_IN, *adapter_names(), *plug_in_names()), f"there is no agent {name!r}", "known agents: ")
 
 
 def require_installable(name: str) -> None:

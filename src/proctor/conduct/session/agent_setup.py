@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from proctor.base.dataclass_fields import EMPTY
-from proctor.base.errors import InfrastructureFault, ProctorError, UsageFault
+from proctor.base.entry_points import PlugIns
+from proctor.base.errors import UsageFault
 from proctor.conduct.machine import Machine
 from proctor.conduct.reference_solution import reference_patch
 from proctor.conduct.run.control import Interrupted
@@ -18,7 +20,14 @@ from proctor.contract.model import Contract
 from proctor.execute.agents.agent_file import parse_agent
 from proctor.execute.agents.interface import REASONS, Agent, AgentContext, AgentDescription, AgentRequest, Ending
 from proctor.execute.agents.options import option_name
-from proctor.execute.agents.registry import NO_MODEL, WITHOUT_MODEL, at_fault, make_agent, package_of
+from proctor.execute.agents.registry import (
+    NO_MODEL,
+    PLUG_INS,
+    WITHOUT_MODEL,
+    description_problems,
+    make_agent,
+    table_of,
+)
 from proctor.execute.agents.resolve_options import WithOptions, refuse_others, resolve
 from proctor.execute.prepare import PreparedBase
 from proctor.execute.sandbox.interface import Mount
@@ -47,13 +56,16 @@ def acts_in_sandbox(agent: str) -> bool:
 
 
 class PlugIn:
-    """An agent of another package. Whatever fails in its code makes its own run invalid and ends nothing else."""
+    """An agent of another package. Whatever fails in its code makes its own run invalid and ends nothing else.
 
-    def __init__(self, agent: Agent, kind: str, package: str) -> None:
+    The package and its version are part of the settings in its description.
+    """
+
+    def __init__(self, agent: Agent, kind: str, table: PlugIns[Any]) -> None:
         self.needs_sandbox = agent.needs_sandbox
         self._agent = agent
-        self._kind, self._package = kind, package
-        self._name = f"the agent {kind!r} of the package {package}"
+        self._kind, self._table = kind, table
+        self._package = table.package(kind) if table is PLUG_INS else None
 
     @property
     def variables(self) -> Mapping[str, str]:
@@ -61,45 +73,34 @@ class PlugIn:
         return self._agent.variables if isinstance(self._agent, WithOptions) else EMPTY
 
     def describe(self) -> AgentDescription:
-        with blamed(self._kind, self._package):
-            return self._agent.describe()
+        with self._table.blamed(self._kind):
+            described = self._agent.describe()
+        if self._package is None or any(description_problems(described)):
+            return described
+        own = {"agent_package": self._package.name, "agent_version": self._package.version}
+        return replace(described, settings={**described.settings, **own})
 
     def mounts(self) -> tuple[Mount, ...]:
-        with blamed(self._kind, self._package):
+        with self._table.blamed(self._kind):
             return self._agent.mounts()
 
     def act(self, scene: AgentContext) -> Ending:
         """Let the agent act; :class:`InfrastructureFault` for an error in its code."""
-        try:
+        with self._table.at_work(self._kind, Interrupted):
             ending = self._agent.act(scene)
-        except (Interrupted, ProctorError, OSError):
-            raise
-        except (Exception, SystemExit) as error:
-            raise InfrastructureFault(f"{self._name} failed: {type(error).__name__}: {error}") from error
         if not isinstance(ending, Ending) or ending.reason not in REASONS or not isinstance(ending.patch, bytes | None):
-            raise InfrastructureFault(f"{self._name} failed: act() does not return a valid Ending")
+            raise self._table.failed(self._kind, "act() does not return a valid Ending")
         return ending
 
 
 def _made(request: AgentRequest) -> Agent:
     """The agent of ``request``. An exception in the code of another package is reported as an error of that package."""
-    package = package_of(request.argument.partition("@")[0] if request.kind == "acp" else request.kind)
-    with blamed(request.kind, package):
-        agent = make_agent(request)
-    return PlugIn(agent, request.kind, package) if package else agent
-
-
-@contextmanager
-def blamed(kind: str, package: str) -> Iterator[None]:
-    """Report an exception inside as an error of ``package``; as it is if there is no package."""
-    try:
-        yield
-    except ProctorError:
-        raise
-    except (Exception, SystemExit) as error:
-        if not package:
-            raise
-        raise at_fault(kind, package, f"{type(error).__name__}: {error}") from None
+    kind = request.argument.partition("@")[0] if request.kind == "acp" else request.kind
+    table = table_of(kind)
+    if table is None:
+        return make_agent(request)
+    with table.blamed(kind):
+        return PlugIn(make_agent(request), kind, table)
 
 
 def planned_model(agent: str, model: str, settings: Mapping[str, str]) -> ModelPlan | None:

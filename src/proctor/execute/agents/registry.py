@@ -9,14 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from importlib import import_module
-from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import Any
 
 from proctor.base.canonical import NotCanonical, canonical
+from proctor.base.entry_points import AGENTS, Package, PlugIns, lacks_methods, not_callable
 from proctor.base.errors import UsageFault
 from proctor.execute.agents.adapters.adapter_registry import NAMES as ADAPTED
-from proctor.execute.agents.adapters.adapter_registry import adapter_names, is_adapted, package_named
+from proctor.execute.agents.adapters.adapter_registry import PLUG_INS as ADAPTER_PLUG_INS
+from proctor.execute.agents.adapters.adapter_registry import adapter_names, is_adapted
+from proctor.execute.agents.adapters.interface import Adapter
 from proctor.execute.agents.command_agent import CommandAgent
 from proctor.execute.agents.interface import Agent, AgentDescription, AgentRequest
 from proctor.execute.agents.options import NO_OPTIONS
@@ -24,26 +26,19 @@ from proctor.execute.agents.patch_agent import NoopAgent, PatchAgent
 from proctor.execute.agents.resolve_options import WithOptions, require_options
 from proctor.execute.sandbox.interface import Mount, check_target
 
-HINT = "the interface of agents is execute/agents/interface.py; fix or update the package"
 
-
-def check_agent(agent: Any, kind: str, package: str) -> Agent:
-    """Return ``agent`` of ``package`` if it has every part of the interface and a complete description."""
-    parts = [f"{name} is missing" for name in ("describe", "mounts", "act") if not callable(getattr(agent, name, None))]
+def check_agent(agent: Any, kind: str) -> Agent:
+    """Return ``agent`` of a package if it has every part of the interface and a complete description."""
+    parts = [*lacks_methods(agent, "describe", "mounts", "act")]
     if not isinstance(getattr(agent, "needs_sandbox", None), bool):
         parts.append("needs_sandbox is not true or false")
     if parts:
-        raise at_fault(kind, package, "; ".join(parts))
+        raise PLUG_INS.at_fault(kind, "; ".join(parts))
     problems = [*description_problems(agent.describe()), *_mount_problems(agent.mounts())]
     if problems:
-        raise at_fault(kind, package, "; ".join(problems))
+        raise PLUG_INS.at_fault(kind, "; ".join(problems))
     checked: Agent = agent
     return checked
-
-
-def at_fault(kind: str, package: str, problem: str) -> UsageFault:
-    """The error for an agent of ``package`` that cannot be used."""
-    return UsageFault(f"the agent {kind!r} of the package {package} cannot be used: {problem}", hint=HINT)
 
 
 def description_problems(description: Any) -> Iterator[str]:
@@ -99,8 +94,6 @@ def _is_canonical(value: Any) -> bool:
     return True
 
 
-GROUP = "proctor.agents"
-
 Maker = Callable[[AgentRequest], Agent]
 
 
@@ -144,48 +137,40 @@ WORDS = {
 }
 
 
+PLUG_INS: PlugIns[Maker] = PlugIns(AGENTS, "agent", (*BUILT_IN, *ADAPTED), not_callable)
+
+
 def make_agent(request: AgentRequest) -> Agent:
-    """The agent that was asked for."""
-    has_adapter = request.kind not in BUILT_IN and is_adapted(request.kind)
+    """The agent that was asked for; one of a package is checked before it is returned."""
+    kind = request.kind
+    has_adapter = kind not in BUILT_IN and is_adapted(kind)
     adapted = _later("installed_agent", "AdaptedAgent") if has_adapter else None
-    maker = BUILT_IN.get(request.kind) or adapted or plug_ins().get(request.kind)
+    maker = BUILT_IN.get(kind) or adapted or PLUG_INS.load(kind)
     if maker is None:
-        known = ", ".join([*BUILT_IN, *adapter_names(), *plug_ins()])
-        raise UsageFault(f"there is no agent {request.kind!r}", hint=f"known agents: {known}")
+        known = ", ".join([*BUILT_IN, *adapter_names(), *plug_in_names()])
+        raise UsageFault(f"there is no agent {kind!r}", hint=f"known agents: {known}")
     if request.version and adapted is None:
-        raise UsageFault(f"the agent {request.kind} has no versions", where=f"{request.kind}@{request.version}"[:200])
+        raise UsageFault(f"the agent {kind} has no versions", where=f"{kind}@{request.version}"[:200])
     require_options(request)
-    agent = maker(request)
+    agent = maker(request) if kind in BUILT_IN or adapted else check_agent(maker(request), kind)
     return WithOptions(agent, request) if request.name or request.options != NO_OPTIONS else agent
 
 
-def plug_ins() -> dict[str, Maker]:
-    """The kinds that installed packages add; they are imported only when they are used."""
-    found: dict[str, Maker] = {}
-    adapted = adapter_names()
-    for point in entry_points(group=GROUP):
-        if point.name not in BUILT_IN and point.name not in adapted:
-            found[point.name] = _loader(point)
-    return found
+def plug_in_names() -> tuple[str, ...]:
+    """The kinds of agents that installed packages add; an adapter of the same name is used instead."""
+    return tuple(name for name in PLUG_INS.names() if not is_adapted(name))
 
 
-def _loader(point: EntryPoint) -> Maker:
-    """The function that makes the agents of an entry point; each agent is checked before it is returned."""
-
-    def make(request: AgentRequest) -> Agent:
-        return check_agent(point.load()(request), request.kind, _package(point))
-
-    return make
-
-
-def package_of(kind: str) -> str:
-    """The installed package that provides the agent ``kind``; empty if no plug-in provides it."""
+def table_of(kind: str) -> PlugIns[Maker] | PlugIns[Adapter] | None:
+    """The table of plug-ins that the agent ``kind`` comes from; nothing if it is built in or unknown."""
     if kind in BUILT_IN or kind in ADAPTED:
-        return ""
+        return None
     if is_adapted(kind):
-        return package_named(kind)
-    return next((_package(point) for point in entry_points(group=GROUP, name=kind)), "")
+        return ADAPTER_PLUG_INS
+    return PLUG_INS if kind in PLUG_INS.names() else None
 
 
-def _package(point: EntryPoint) -> str:
-    return point.dist.name if point.dist is not None else point.value
+def package_of(kind: str) -> Package | None:
+    """The installed package that provides the agent ``kind``; nothing if it is built in or unknown."""
+    table = table_of(kind)
+    return table.package(kind) if table is not None else None

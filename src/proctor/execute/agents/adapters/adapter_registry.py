@@ -10,66 +10,23 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import replace
 from importlib import import_module
-from importlib.metadata import EntryPoint, entry_points
 from pathlib import PurePosixPath
 from typing import Any
 
 from proctor.base.canonical import NotCanonical, digest
-from proctor.base.errors import ProctorError, UsageFault
+from proctor.base.entry_points import ADAPTERS, NAME, NAME_CHARACTERS, PlugIns
+from proctor.base.errors import UsageFault
 from proctor.execute.agents.adapters.interface import Adapter, Launch, Order, Recipe
 from proctor.execute.agents.interface import DIALECTS, ModelAccess
 from proctor.execute.agents.options import SPECIAL
 
-GROUP = "proctor.adapters"
-HINT = "the interface of adapters is execute/agents/adapters/interface.py; fix or update the package"
-
-NAME = re.compile(r"[a-z][a-z0-9]*(?:[-.][a-z0-9]+){0,8}")
 PINNED = {
     "npm": re.compile(r"(?:@[a-z0-9][\w.-]{0,100}/)?[A-Za-z0-9][\w.-]{0,200}@[0-9][\w.+-]{0,100}", re.ASCII),
     "pypi": re.compile(r"[A-Za-z0-9][\w.-]{0,200}==[0-9][\w.+!-]{0,100}", re.ASCII),
 }
 _PATTERN = re.compile(r"[\w.*?@+-]+(?:/[\w.*?@+-]+)*", re.ASCII)
-
-
-def _points() -> tuple[EntryPoint, ...]:
-    return tuple(entry_points(group=GROUP))
-
-
-def plug_in_names(taken: tuple[str, ...] = ()) -> tuple[str, ...]:
-    """The names of the adapters of installed packages, without those that are ``taken``."""
-    return tuple(sorted({point.name for point in _points()} - set(taken)))
-
-
-def taken_names(taken: tuple[str, ...]) -> Iterator[tuple[str, str]]:
-    """The names of built-in agents that a package offers as well, with the package; the built-in ones are used."""
-    for point in _points():
-        if point.name in taken:
-            yield point.name, package_of(point)[0]
-
-
-def find_plug_in(name: str) -> Adapter | None:
-    """The checked adapter ``name`` of an installed package; nothing if no package has one."""
-    points = [point for point in _points() if point.name == name]
-    if not points:
-        return None
-    packages = [package_of(point) for point in points]
-    if len({package for package, _ in packages}) > 1:
-        both = " and ".join(sorted(package for package, _ in packages))
-        raise UsageFault(f"the packages {both} both have an adapter {name!r}", hint="uninstall one of them")
-    return _loaded(points[0], *packages[0])
-
-
-def package_of(point: EntryPoint) -> tuple[str, str]:
-    """The name and the version of the package of an entry point."""
-    return (point.dist.name, point.dist.version) if point.dist is not None else (point.value, "")
-
-
-def package_named(name: str) -> str:
-    """The package that has the adapter ``name``; empty if no package has one."""
-    return next((package_of(point)[0] for point in _points() if point.name == name), "")
 
 
 def origin(adapter: Adapter, launch: Launch) -> dict[str, str]:
@@ -80,17 +37,16 @@ def origin(adapter: Adapter, launch: Launch) -> dict[str, str]:
     return {"adapter_package": name, "adapter_version": version, "adapter_launch": digest(_payload(launch))}
 
 
-def _loaded(point: EntryPoint, package: str, version: str) -> Adapter:
-    with _blamed(point.name, package):
-        adapter = point.load()
-    problem = next(adapter_problems(adapter, point.name), "")
-    if problem:
-        raise _at_fault(point.name, package, problem)
+def _loaded(name: str) -> Adapter | None:
+    """The adapter ``name`` of an installed package, whose functions are checked each time they answer."""
+    adapter = PLUG_INS.load(name)
+    if adapter is None:
+        return None
     checked: Adapter = replace(
         adapter,
-        package=f"{package} {version}".strip(),
-        launch=_checked(adapter.launch, "launch", point.name, package),
-        acp=_checked(adapter.acp, "acp", point.name, package) if adapter.acp else None,
+        package=str(PLUG_INS.package(name)),
+        launch=_checked(adapter.launch, "launch", name),
+        acp=_checked(adapter.acp, "acp", name) if adapter.acp else None,
     )
     for dialect in checked.dialects:
         order = Order("TASK", ModelAccess("http://127.0.0.1:1", "model"), dialect)
@@ -106,7 +62,7 @@ def adapter_problems(adapter: Any, name: str) -> Iterator[str]:
         return
     if adapter.name != name:
         yield f"its name is {adapter.name!r}, that of its entry point is {name!r}"
-    elif not NAME.fullmatch(name) or len(name) > 60:
+    elif not NAME.fullmatch(name) or len(name) > NAME_CHARACTERS:
         yield "its name is not made of small letters, digits, points and hyphens"
     if not isinstance(adapter.words, str) or not adapter.words.strip() or not adapter.words.isprintable():
         yield "its words are not one line of text"
@@ -150,15 +106,15 @@ def _recipe_problems(recipe: Any) -> Iterator[str]:
         yield "the plain packages of its recipe are not pinned as NAME==VERSION"
 
 
-def _checked(start: Callable[[Order], Launch], what: str, name: str, package: str) -> Callable[[Order], Launch]:
+def _checked(start: Callable[[Order], Launch], what: str, name: str) -> Callable[[Order], Launch]:
     """``start`` with a check of what it answers."""
 
     def checked(order: Order) -> Launch:
-        with _blamed(name, package, f"{what}() raises "):
+        with PLUG_INS.blamed(name, f"{what}() raises "):
             launch = start(order)
         problem = next(launch_problems(launch), "")
         if problem:
-            raise _at_fault(name, package, f"{what}() returns {problem}")
+            raise PLUG_INS.at_fault(name, f"{what}() returns {problem}")
         return launch
 
     return checked
@@ -201,22 +157,6 @@ def _payload(launch: Launch) -> dict[str, Any]:
     }
 
 
-@contextmanager
-def _blamed(name: str, package: str, before: str = "") -> Iterator[None]:
-    """Whatever the code of another package raises is an error of that package."""
-    try:
-        yield
-    except ProctorError:
-        raise
-    except (Exception, SystemExit) as error:
-        said = f"{type(error).__name__}: {error}".splitlines()[0].removesuffix(": ")
-        raise _at_fault(name, package, f"{before}{said}") from None
-
-
-def _at_fault(name: str, package: str, problem: str) -> UsageFault:
-    return UsageFault(f"the adapter {name!r} of the package {package} cannot be used: {problem}", hint=HINT)
-
-
 def _texts(value: Any) -> bool:
     return isinstance(value, tuple) and all(isinstance(one, str) for one in value)
 
@@ -248,20 +188,23 @@ OTHER_KINDS = ("noop", "reference", "patch", "command", "builtin", "endpoint", "
 """The names of agents that no package can take either."""
 
 
+PLUG_INS: PlugIns[Adapter] = PlugIns(ADAPTERS, "adapter", (*NAMES, *OTHER_KINDS), adapter_problems)
+
+
 def adapter_names() -> tuple[str, ...]:
     """The names of all adapters."""
-    return (*NAMES, *plug_in_names((*NAMES, *OTHER_KINDS)))
+    return (*NAMES, *PLUG_INS.names())
 
 
 def is_adapted(name: str) -> bool:
     """Whether agent ``name`` has an adapter."""
-    return name in NAMES or name in adapter_names()
+    return name in NAMES or name in PLUG_INS.names()
 
 
 def find_adapter(name: str) -> Adapter:
     """The adapter of agent ``name``."""
     if name not in NAMES:
-        found = find_plug_in(name) if name not in OTHER_KINDS else None
+        found = _loaded(name)
         if found is None:
             known = ", ".join(adapter_names())
             raise UsageFault(f"there is no agent {name!r} that can be installed", hint=f"there are {known}")

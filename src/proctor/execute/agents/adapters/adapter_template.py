@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from proctor.base.entry_points import ADAPTERS, NAME
 from proctor.base.errors import UsageFault
 from proctor.base.files import write_whole
-from proctor.execute.agents.adapters.adapter_registry import GROUP, NAME, NAMES, OTHER_KINDS, PINNED
+from proctor.execute.agents.adapters.adapter_registry import NAMES, OTHER_KINDS, PINNED
 from proctor.execute.agents.interface import DIALECTS
 
 _PROGRAM = re.compile(r"[\w@.-]+(?:/[\w@.-]+)*", re.ASCII)
@@ -140,7 +141,7 @@ def write_skeleton(
     values = {
         "name": name,
         "module": module,
-        "group": GROUP,
+        "group": ADAPTERS,
         "registry": registry,
         "package": package,
         "helper": "node_program" if npm else "python_program",
