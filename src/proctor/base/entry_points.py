@@ -92,6 +92,17 @@ class PlugIns(Generic[Part]):
             raise self.at_fault(name, problem)
         return cast(Part, part)
 
+    def require(self, name: str) -> Part:
+        """The checked part ``name``; :class:`UsageFault` if no package provides it."""
+        part = self.load(name)
+        if part is None:
+            known = ", ".join(self.names()) or "none"
+            raise UsageFault(
+                f"no installed package provides the {self.what} {name!r}",
+                hint=f"install the package that does; those of installed packages: {known}",
+            )
+        return part
+
     def at_fault(self, name: str, problem: str) -> UsageFault:
         """The error for the part ``name``, which cannot be used."""
         return UsageFault(f"{self._of_package(name)} cannot be used: {problem}", hint=HINT)

@@ -7,6 +7,7 @@ the file. Unknown keys, missing keys and combinations that make no sense are mis
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -50,12 +51,20 @@ class Field:
 
 @dataclass(frozen=True)
 class Rule:
-    """When ``field`` has one of ``values``, the fields in ``needs`` must be given and those in ``refuses`` must not."""
+    """When ``field`` has one of ``values``, the fields in ``needs`` must be given and those in ``refuses`` must not.
+
+    With ``other``, the rule applies when ``field`` has any other value.
+    """
 
     field: str
     values: tuple[Any, ...]
     needs: tuple[str, ...] = ()
     refuses: tuple[str, ...] = ()
+    other: bool = False
+
+    def applies(self, value: Any) -> bool:
+        """Whether the rule is about a field with ``value``."""
+        return (value in self.values) != self.other
 
 
 @dataclass(frozen=True)
@@ -100,7 +109,9 @@ class Shape:
     def _check_rules(self, part: Part, report: Report) -> None:
         by_name = {field.name: field for field in self.fields}
         for rule in self.rules:
-            if part[rule.field] not in rule.values or part.place(rule.field).kind == "bad":
+            place = part.place(rule.field)
+            unread = place.kind == "bad" or (rule.other and part.given(rule.field) and not part[rule.field])
+            if unread or not rule.applies(part[rule.field]):
                 continue
             reason = f"{rule.field}: {_yaml_text(part[rule.field])}"
             for name in rule.needs:
@@ -131,8 +142,9 @@ class Shape:
 
     def _rule_schema(self, rule: Rule) -> dict[str, Any]:
         by_name = {field.name: field for field in self.fields}
-        condition: dict[str, Any] = {"properties": {rule.field: {"enum": list(rule.values)}}}
-        if by_name[rule.field].default not in rule.values:
+        values: dict[str, Any] = {"enum": list(rule.values)}
+        condition: dict[str, Any] = {"properties": {rule.field: {"not": values} if rule.other else values}}
+        if not rule.applies(by_name[rule.field].default):
             condition["required"] = [rule.field]
         then: dict[str, Any] = {}
         if rule.needs:
@@ -147,10 +159,12 @@ class Variants:
     """One of several shapes; the first field that is given decides which one.
 
     The first field of one shape may be a later field of another one, which is then the one that is meant.
+    ``more`` gives the shapes that installed packages add.
     """
 
     name: str
     shapes: tuple[Shape, ...]
+    more: Callable[[], tuple[Shape, ...]] = tuple
 
     @property
     def blank(self) -> Part:
@@ -163,10 +177,13 @@ class Variants:
         if node.kind != "map":
             wrong_kind(node, report, f"a map of {self.name}'s fields")
             return self.blank
-        keys = [shape.fields[0].name for shape in self.shapes]
+        shapes = self.shapes
+        if not any(shape.fields[0].name in node.value for shape in shapes):
+            shapes = (*shapes, *self.more())
+        keys = [shape.fields[0].name for shape in shapes]
         chosen = self._leading([key for key in keys if key in node.value])
         if len(chosen) != 1:
-            known = {field.name for shape in self.shapes for field in shape.fields}
+            known = {field.name for shape in shapes for field in shape.fields}
             strange = [key for key in node.value if key not in known]
             near = next((hint for key in strange[:20] if (hint := did_you_mean(key, keys))), "")
             message = (
@@ -174,7 +191,7 @@ class Variants:
             )
             report.add(node, f"{self.name}: {message}", near)
             return self.blank
-        part = self.shapes[keys.index(chosen[0])].read(node, report)
+        part = shapes[keys.index(chosen[0])].read(node, report)
         part.variant = chosen[0]
         return part
 
@@ -184,7 +201,7 @@ class Variants:
         return [key for key in given if key not in later]
 
     def schema(self) -> dict[str, Any]:
-        return {"oneOf": [shape.schema() for shape in self.shapes]}
+        return {"oneOf": [shape.schema() for shape in (*self.shapes, *self.more())]}
 
 
 @dataclass(frozen=True)

@@ -26,6 +26,7 @@ GROWN: dict[str, dict[str, Any]] = {
     "Check": {"flake_tolerance": "0", "inverted": model.Inverted()},
     "Environment": {"hide": ()},
     "Input": {"accept_copy": ""},
+    "Policy": {"breakers": ()},
     "Reference": {"alternatives": ()},
 }
 """Fields that were added later, with the value that leaves them out: earlier contracts keep their form and their id."""

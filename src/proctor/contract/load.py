@@ -41,6 +41,7 @@ from proctor.contract.policy import (
     Stages,
     TextRules,
     is_graded,
+    is_own_code,
 )
 from proctor.contract.scalar_types import did_you_mean, quoted
 from proctor.contract.schema import CONTRACT
@@ -122,6 +123,7 @@ class PolicyReader:
     def policy(self, part: Part) -> Policy:
         """The policy; a cassette is read and digested, and codes are known ones."""
         self._known_rules(part)
+        breakers: tuple[str, ...] = part["breakers"]
         return Policy(
             **{
                 **part,
@@ -129,10 +131,10 @@ class PolicyReader:
                 "stages": Stages(**part["stages"]),
                 "dependencies": Dependencies(**part["dependencies"]),
                 "words": TextRules(**part["words"]),
-                "ask": tuple(Ask(**one) for one in self._once(part["ask"], "is listed twice under ask")),
+                "ask": tuple(Ask(**one) for one in self._once(part["ask"], "is listed twice under ask", breakers)),
                 "checkpoints": None if part["checkpoints"] is None else Checkpoints(**part["checkpoints"]),
                 "rollback": tuple(
-                    Rollback(**one) for one in self._once(part["rollback"], "is listed twice under rollback")
+                    Rollback(**one) for one in self._once(part["rollback"], "is listed twice under rollback", breakers)
                 ),
                 "rules": MappingProxyType(dict(part["rules"])) if part["rules"] else EMPTY,
             }
@@ -175,7 +177,7 @@ class PolicyReader:
                 message = f"there is no text rule {quoted(rule)}"
                 self.report.add(off.place("off").value[index], message, did_you_mean(rule, TEXT_RULES))
 
-    def _once(self, parts: tuple[Part, ...], message: str) -> tuple[Part, ...]:
+    def _once(self, parts: tuple[Part, ...], message: str, breakers: tuple[str, ...]) -> tuple[Part, ...]:
         """The parts; unknown and repeated codes in their ``on`` are reported."""
         seen: set[str] = set()
         for part in parts:
@@ -183,7 +185,7 @@ class PolicyReader:
                 place = part.place("on").value[index]
                 if code and code in seen:
                     self.report.add(place, f"{quoted(code)} {message}")
-                elif code and code not in DECIDED:
+                elif code and code not in DECIDED and not any(is_own_code(code, one) for one in breakers):
                     self.report.add(place, f"there is no alert {quoted(code)}", did_you_mean(code, DECIDED))
             seen.update(part["on"])
         return parts

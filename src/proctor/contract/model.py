@@ -64,7 +64,7 @@ class Task:
 
 @dataclass(frozen=True)
 class Source:
-    """Where bytes come from: ``kind`` is one of ``SOURCES``.
+    """Where bytes come from: ``kind`` is one of ``SOURCES`` or of a plug-in.
 
     ``spec`` is a path inside the contract's directory or an address (archive), ``name==version`` (pypi, deb) or
     ``name@version`` (npm). ``files`` are what it resolves to, by file name and digest.
@@ -230,8 +230,9 @@ class Sentinel:
 class Check:
     """An executable predicate on the patched tree.
 
-    ``results`` is one of ``RESULT_FORMATS``; for junit and tap ``results_file`` is the file's name in the directory
-    that ``PROCTOR_RESULTS`` names inside the sandbox. ``sentinel`` may be empty for pytest, which has one built in.
+    ``results`` is one of ``RESULT_FORMATS`` or the name of a plug-in's reader; except for exit-code and pytest,
+    ``results_file`` is the file's name in the directory that ``PROCTOR_RESULTS`` names inside the sandbox.
+    ``sentinel`` may be empty for pytest, which has one built in.
     ``no_op`` marks a gate that is empty on purpose. ``must_pass_file`` and ``keep_passing_file`` are the files that the
     ids were read from, if they were. ``flake_tolerance`` is the share of attempts on one and the same tree, as a
     decimal, that may differ from the rest before the check is called flaky.

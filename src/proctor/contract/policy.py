@@ -9,6 +9,7 @@ tuned; a contract may set others. Pure.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -144,6 +145,7 @@ class Policy:
     as in ``contract.command_line``.
     ``forbid_syscalls`` are classes whose attempt is a violation; dangerous calls are refused in any case.
     ``checkpoints`` are taken where they are asked for, or where a rollback or a question could make use of them.
+    ``breakers`` are those of installed packages that watch the run besides the built-in ones.
     ``rules`` sets the grade of an observation by the code of its alert or by a family of codes such as ``syscall-*``.
     """
 
@@ -166,6 +168,7 @@ class Policy:
     checkpoints: Checkpoints | None = None
     rollback: tuple[Rollback, ...] = ()
     rules: Mapping[str, str] = field(default_factory=dict)
+    breakers: tuple[str, ...] = ()
 
     @property
     def wanted_checkpoints(self) -> Checkpoints | None:
@@ -298,11 +301,20 @@ DECIDED = (*INDICATOR_CODES, *BREAKER_CODES, *(f"safety-{code}" for code in INDI
 """What ``ask`` and ``rollback`` can be about."""
 
 
+OWN_CODE = re.compile(r"[a-z][a-z0-9._-]{0,99}")
+"""The codes of alerts of breakers that packages provide."""
+
+
 def is_graded(code: str) -> bool:
     """Whether ``rules`` can grade ``code``, which may be a family of codes."""
     if code.endswith("*"):
         return any(known.startswith(code[:-1]) for known in GRADED)
     return code in GRADED
+
+
+def is_own_code(code: str, breaker: str) -> bool:
+    """Whether ``code`` is a code that the breaker of a package called ``breaker`` may use."""
+    return code == breaker or (code.startswith(f"{breaker}-") and OWN_CODE.fullmatch(code) is not None)
 
 
 def matches_command(pattern: str, arguments: Sequence[str]) -> bool:

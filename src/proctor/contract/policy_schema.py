@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+from proctor.base.entry_points import BREAKERS
 from proctor.contract import policy
 from proctor.contract.composite_types import OMITTED, Either, Field, ListOf, MapOf, Rule, Shape, Variants
 from proctor.contract.policy import Ask, Budget, Checkpoints, Dependencies, Policy, Rollback, Stages, TextRules
@@ -164,6 +165,12 @@ POLICY = Shape(
             Policy.checkpoints,
         ),
         Field("rollback", ListOf(ROLLBACK), "When the workspace goes back to a checkpoint.", Policy.rollback),
+        Field(
+            "breakers",
+            ListOf(Text("a breaker of an installed package", group=BREAKERS), unique=True),
+            "Breakers of installed packages that watch the run besides the built-in ones.",
+            Policy.breakers,
+        ),
         Field(
             "rules",
             MapOf(CODES, Text("a grade", choices=policy.GRADES)),

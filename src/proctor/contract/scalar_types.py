@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from proctor.base.canonical import SAFE_INTEGER
+from proctor.base.entry_points import registered_names
 from proctor.contract.strict_yaml import NUMBER, Node, Report
 
 SHOWN_CHARACTERS = 60
@@ -46,13 +47,17 @@ class Kind(Protocol):
 
 @dataclass(frozen=True)
 class Text:
-    """Text, or one of ``choices``. ``expected`` describes valid text, for messages."""
+    """Text, or one of ``choices``. ``expected`` describes valid text, for messages.
+
+    The names that installed packages register in the entry-point group ``group`` are choices too.
+    """
 
     expected: str = "text"
     pattern: str = SOME_TEXT
     choices: tuple[str, ...] = ()
     empty: bool = False
     blank: str = ""
+    group: str = ""
 
     def read(self, node: Node, report: Report) -> str:
         if node.kind != "text":
@@ -62,11 +67,12 @@ class Text:
         value: str = node.value
         if self.empty and not value:
             return value
-        if self.choices:
-            if value not in self.choices:
-                report.add(
-                    node, f"{quoted(value)} is not one of {', '.join(self.choices)}", did_you_mean(value, self.choices)
-                )
+        if self.choices or self.group:
+            if value not in self.choices and value not in (known := self.known()):
+                if known:
+                    report.add(node, f"{quoted(value)} is not one of {', '.join(known)}", did_you_mean(value, known))
+                else:
+                    report.add(node, f"{quoted(value)} is not {self.expected}", "no installed package provides one")
                 return self.blank
         elif not value:
             report.add(node, f"expected {self.expected}, not empty text")
@@ -76,6 +82,10 @@ class Text:
             return self.blank
         return value
 
+    def known(self) -> tuple[str, ...]:
+        """The choices, with those that installed packages add."""
+        return (*self.choices, *(name for name in registered_names(self.group) if name not in self.choices))
+
     def matches(self, value: str) -> bool:
         """Whether ``value`` is of the pattern."""
         if self.pattern in (SOME_TEXT, ANY_TEXT):
@@ -83,8 +93,9 @@ class Text:
         return re.fullmatch(self.pattern, value) is not None
 
     def schema(self) -> dict[str, Any]:
-        if self.choices:
-            return {"enum": [*self.choices, *([""] if self.empty else [])]}
+        if self.choices or self.group:
+            known = [*self.known(), *([""] if self.empty else [])]
+            return {"enum": known} if known else {"not": {}}
         pattern = f"(?:{self.pattern})?" if self.empty else self.pattern
         return {"type": "string", "pattern": whole(pattern), **({} if self.empty else {"minLength": 1})}
 

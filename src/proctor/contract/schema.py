@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from proctor.base.entry_points import INPUT_SOURCES, RESULTS_READERS, SANDBOXES, registered_names
 from proctor.contract import model
 from proctor.contract.composite_types import OMITTED, Either, Field, ListOf, MapOf, Rule, Shape, Variants
 from proctor.contract.policy_schema import BUDGET, POLICY, SETUP_NETWORK
@@ -93,7 +94,7 @@ _STRIP = Field("strip", STRIP, "How many leading directories to take off.", 0)
 
 def _source(key: str, description: str, *more: Field) -> Shape:
     """The shape of something that is fetched by name and digest."""
-    first = Field(key, SPECS[key], description)
+    first = Field(key, SPECS.get(key, TEXT), description)
     names = {field.name for field in more}
     rules: tuple[Rule, ...] = ()
     if "accept_copy" in names:
@@ -138,6 +139,18 @@ _INPUT = (
         OMITTED,
     ),
 )
+_TAKEN = frozenset({"git", *model.SOURCES, *(field.name for field in (*_PIN, *_INPUT)), "with_dependencies"})
+
+
+def input_kinds() -> tuple[str, ...]:
+    """The kinds of input that installed packages add; names of fields cannot be kinds."""
+    return tuple(name for name in registered_names(INPUT_SOURCES) if name not in _TAKEN)
+
+
+def _input_shapes() -> tuple[Shape, ...]:
+    return tuple(_source(kind, "An input of a plug-in, in its own notation.", *_INPUT) for kind in input_kinds())
+
+
 _WITH_DEPENDENCIES = Field("with_dependencies", Flag(), "Whether its dependencies are fetched too.", False)
 INPUT = Variants(
     "input",
@@ -145,6 +158,7 @@ INPUT = Variants(
         _source("archive", _SOURCE_DESCRIPTIONS["archive"], *_INPUT),
         *(_source(key, _SOURCE_DESCRIPTIONS[key], *_INPUT, _WITH_DEPENDENCIES) for key in ("pypi", "npm", "deb")),
     ),
+    _input_shapes,
 )
 PLACED = Shape(
     "file",
@@ -158,7 +172,7 @@ ENVIRONMENT = Shape(
     (
         Field(
             "sandbox",
-            Text("a sandbox", choices=model.SANDBOXES),
+            Text("a sandbox", choices=model.SANDBOXES, group=SANDBOXES),
             "What the sandbox's root is: the host's own system, or an image.",
             model.Environment.sandbox,
         ),
@@ -180,7 +194,10 @@ ENVIRONMENT = Shape(
             (),
         ),
     ),
-    rules=(Rule("sandbox", ("image",), needs=("image",)), Rule("sandbox", ("host",), refuses=("image", "hide"))),
+    rules=(
+        Rule("sandbox", ("image",), needs=("image",)),
+        Rule("sandbox", ("image",), refuses=("image", "hide"), other=True),
+    ),
 )
 STEP = Shape(
     "setup step",
@@ -239,12 +256,15 @@ CHECK = Shape(
         Field("directory", DIRECTORY, "Where it runs.", model.Check.directory),
         Field("timeout_seconds", SECONDS, "The most time that an attempt may take.", model.Check.timeout_seconds),
         Field(
-            "results", Text("a format", choices=model.RESULT_FORMATS), "The format of the results.", model.Check.results
+            "results",
+            Text("a format", choices=model.RESULT_FORMATS, group=RESULTS_READERS),
+            "The format of the results.",
+            model.Check.results,
         ),
         Field(
             "results_file",
             Text(FILE_NAME.expected, FILE_NAME.pattern, empty=True),
-            "The file in $PROCTOR_RESULTS that junit and tap results are read from.",
+            "The file in $PROCTOR_RESULTS that the results are read from, unless the format is exit-code or pytest.",
             model.Check.results_file,
         ),
         Field("must_pass", IDS, "Test ids that fail before and have to pass.", ()),
@@ -265,7 +285,7 @@ CHECK = Shape(
     (
         Rule("no_op", (False,), needs=("run",)),
         Rule("no_op", (True,), refuses=("run", "results", "hidden", "sentinel")),
-        Rule("results", ("junit", "tap"), needs=("results_file",)),
+        Rule("results", ("exit-code", "pytest"), needs=("results_file",), other=True),
         Rule("results", ("exit-code", "pytest"), refuses=("results_file",)),
         Rule("results", ("exit-code",), refuses=("must_pass", "keep_passing", "sentinel")),
     ),

@@ -51,8 +51,9 @@ from proctor.execute.workspace.patch import Application
 from proctor.execute.workspace.workspace import Workspace
 from proctor.judge.checks.check_outcome import Judgement, RunnerChanges, judge_attempt, without_allowed_changes
 from proctor.judge.checks.judge_context import PATCHED, JudgeContext, JudgedTree
-from proctor.judge.checks.results_readers import exit_code, junit, pytest, tap
+from proctor.judge.checks.results_readers import exit_code, pytest
 from proctor.judge.checks.results_readers.interface import RESULT_BYTES, RunnerChange, TestResults, merged
+from proctor.judge.checks.results_readers.reader_registry import find_reader
 from proctor.judge.checks.sentinels import Planted, plant, verdict, without
 from proctor.judge.patch_policy.paths_of_tests import Places, loaded_as, places_of
 from proctor.judge.patch_policy.tree_overlay import TreeOverlay
@@ -403,9 +404,7 @@ def collect(check: Check, directory: Path, key: bytes) -> TestResults:
         return exit_code.parse()
     if check.results == "pytest":
         return _parsed(directory, "pytest-*.jsonl", lambda data: pytest.parse(data, key))
-    if check.results == "junit":
-        return _parsed(directory, check.results_file, junit.parse)
-    return _parsed(directory, check.results_file, tap.parse)
+    return _parsed(directory, check.results_file, find_reader(check.results))
 
 
 def _parsed(directory: Path, pattern: str, parse: Callable[[bytes], TestResults]) -> TestResults:

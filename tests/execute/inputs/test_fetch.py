@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from proctor.base.errors import ProctorError
+from proctor.base.errors import ProctorError, UsageFault
 from proctor.contract.model import InputFile, Source
-from proctor.execute.inputs.input_cache import InputCache, supplier
+from proctor.execute.inputs.input_cache import InputCache, input_source
 from proctor.execute.inputs.interface import DigestMismatch, NoSuchInput, NotPinned, Unreachable
 
 DATA = b"some bytes" * 1000
@@ -231,6 +231,6 @@ def test_processes_that_want_the_same_fetch_it_once(cache: InputCache, server: A
     assert server.asked == ["/x.tar.gz"]
 
 
-def test_an_unknown_kind_has_no_supplier() -> None:
-    with pytest.raises(NoSuchInput, match="gopher"):
-        supplier("gopher")
+def test_an_unknown_kind_has_no_source() -> None:
+    with pytest.raises(UsageFault, match="no installed package provides the input source 'gopher'"):
+        input_source("gopher")

@@ -169,6 +169,9 @@ class MonitoredTrace(TraceWriter):
                 if panel.ended is trip:
                     self.ended = decision
                 self._do(decision)
+            for fault in panel.new_faults():
+                super().append("run.fault", {"message": fault, "phase": "agent"})
+                self.later(self._give_up)
 
     def _do(self, decision: Decision) -> None:
         act = self._act

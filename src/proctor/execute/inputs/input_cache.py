@@ -15,16 +15,18 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from proctor.base.canonical import sha256
 from proctor.base.directories import erase
+from proctor.base.entry_points import INPUT_SOURCES, PlugIns, lacks_methods
 from proctor.base.errors import InfrastructureFault
 from proctor.base.files import write_whole
 from proctor.contract.lock import Lock, Locked, spec_text
-from proctor.contract.model import ArchiveRepository, Contract, InputFile, Source
+from proctor.contract.model import SOURCES, ArchiveRepository, Contract, InputFile, Source
 from proctor.execute.inputs.archive import ArchiveSupplier
 from proctor.execute.inputs.deb import DebSupplier
-from proctor.execute.inputs.interface import DigestMismatch, InputRequest, NoSuchInput, NotPinned, Supplier
+from proctor.execute.inputs.interface import DigestMismatch, InputRequest, InputSource, NoSuchInput, NotPinned
 from proctor.execute.inputs.npm import NpmSupplier
 from proctor.execute.inputs.pypi import PypiSupplier
 
@@ -63,7 +65,7 @@ class InputCache:
         with self.fetching(source) as directory:
             missing = tuple(file for file in source.files if self.path(file) is None)
             if missing:
-                supplier(source.kind).fetch(source, missing, contract_directory, directory)
+                fetch(source, missing, contract_directory, directory)
                 for file in missing:
                     self._adopt(source, file, directory)
         paths = tuple(path for file in source.files if (path := self.path(file)) is not None)
@@ -145,17 +147,47 @@ class InputCache:
         write_whole(mark, "\n".join(states).encode(), sync=False)
 
 
-def supplier(kind: str) -> Supplier:
-    """The supplier for sources of ``kind``; loaded only when something has to be fetched."""
-    if kind == "archive":
-        return ArchiveSupplier()
-    if kind == "pypi":
-        return PypiSupplier()
-    if kind == "npm":
-        return NpmSupplier()
-    if kind == "deb":
-        return DebSupplier()
-    raise NoSuchInput(f"there is no supplier for {kind} sources")
+BUILT_IN: dict[str, InputSource] = {
+    "archive": ArchiveSupplier(),
+    "pypi": PypiSupplier(),
+    "npm": NpmSupplier(),
+    "deb": DebSupplier(),
+}
+
+
+def _problems(source: Any, name: str) -> Iterator[str]:
+    """What keeps the source ``name`` of a package from being used."""
+    if isinstance(source, type):
+        yield "it is a class, not an object: make one of it"
+    yield from lacks_methods(source, "fetch", "resolve")
+
+
+PLUG_INS: PlugIns[InputSource] = PlugIns(INPUT_SOURCES, "input source", SOURCES, _problems)
+
+
+def input_source(kind: str) -> InputSource:
+    """The source of inputs of ``kind``."""
+    return BUILT_IN.get(kind) or PLUG_INS.require(kind)
+
+
+def fetch(source: Source, files: tuple[InputFile, ...], contract_directory: Path, into: Path) -> None:
+    """Have ``files`` of the pinned ``source`` fetched into the directory ``into``."""
+    with PLUG_INS.at_work(source.kind):
+        input_source(source.kind).fetch(source, files, contract_directory, into)
+
+
+def _resolved(request: InputRequest, contract_directory: Path, into: Path) -> tuple[str, ...]:
+    """The names of the files that ``request`` means today, which are in the directory ``into``."""
+    kind = request.source.kind
+    with PLUG_INS.at_work(kind):
+        names = input_source(kind).resolve(request, contract_directory, into)
+    if kind not in BUILT_IN:
+        if not isinstance(names, tuple) or not names or not all(isinstance(name, str) for name in names):
+            raise PLUG_INS.failed(kind, "resolve() does not return a tuple of file names")
+        absent = [name for name in names if "/" in name or _state(into / name) is None]
+        if absent:
+            raise PLUG_INS.failed(kind, f"resolve() names the file {absent[0][:100]!r}, which it has not fetched")
+    return names
 
 
 def hash_file(path: Path) -> str:
@@ -245,7 +277,7 @@ def with_lock(contract: Contract, lock: Lock) -> Contract:
 def resolve(request: InputRequest, contract_directory: Path, cache: InputCache) -> tuple[InputFile, ...]:
     """The files that ``request`` resolves to now, stored in the cache."""
     with cache.fetching(request.source) as directory:
-        names = supplier(request.source.kind).resolve(request, contract_directory, directory)
+        names = _resolved(request, contract_directory, directory)
         return tuple(cache.keep(directory / name, name) for name in names)
 
 

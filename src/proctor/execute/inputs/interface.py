@@ -1,6 +1,6 @@
-"""The interface of suppliers of inputs, and their errors.
+"""The interface of sources of inputs, and their errors.
 
-A supplier fetches into a directory of the cache and does not check the bytes: the cache checks every digest. There are
+A source fetches into a directory of the cache and does not check the bytes: the cache checks every digest. There are
 four errors: a registry that cannot be reached (worth another try, exit 3), a release
 or file that does not exist, bytes that are not the pinned ones, and a source that is not pinned at all (all exit 2).
 """
@@ -52,8 +52,8 @@ class InputRequest:
     with_dependencies: bool = False
 
 
-class Supplier(Protocol):
-    """One kind of source."""
+class InputSource(Protocol):
+    """One kind of source. It fetches outside every sandbox; what it fetches is compared with the pinned digests."""
 
     def fetch(self, source: Source, files: tuple[InputFile, ...], contract_directory: Path, into: Path) -> None:
         """Put ``files`` of the pinned ``source`` into the directory ``into``, each under its name."""

@@ -9,16 +9,11 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any
 
+from proctor.execute.monitor.breakers.breaker_registry import CheckedBreaker, make_breakers
 from proctor.execute.monitor.breakers.breaker_settings import Settings
-from proctor.execute.monitor.breakers.call_bursts import Burst
 from proctor.execute.monitor.breakers.cost_limit import CostCap
 from proctor.execute.monitor.breakers.count_limits import (
     CountedCap,
-    DependencyResolutions,
-    FailedCycles,
-    Records,
-    Tokens,
-    ToolCalls,
 )
 from proctor.execute.monitor.breakers.interface import (
     END,
@@ -28,15 +23,8 @@ from proctor.execute.monitor.breakers.interface import (
     ROLLBACK,
     SAFETY,
     VIOLATION,
-    Breaker,
     Trip,
 )
-from proctor.execute.monitor.breakers.no_progress import Dominance, NoProgress, RepeatedTrips
-from proctor.execute.monitor.breakers.oscillation import Oscillation
-from proctor.execute.monitor.breakers.policy_violations import DeniedWrites, EarlyTests, PolicyBreaker
-from proctor.execute.monitor.breakers.repeated_calls import ExpensiveRepeats, Reinstalls, StaleCalls
-from proctor.execute.monitor.breakers.resource_limits import Cpu, Gauge, OutOfMemory, Processes
-from proctor.execute.monitor.breakers.time_limits import CommandCeiling, RunCeiling
 from proctor.execute.monitor.budget import Envelope, make_envelopes
 from proctor.execute.monitor.payload_values import inner, integer, text
 from proctor.execute.monitor.price_table import FALLBACK
@@ -54,7 +42,8 @@ class BreakerPanel:
         self.ended: Trip | None = None
         self._asked: set[tuple[str, str, str]] = set()
         self._reported_late: set[str] = set()
-        self._breakers = _breakers(self.facts, settings)
+        self._reported_faults: set[str] = set()
+        self._breakers = make_breakers(self.facts, settings, envelopes_of(settings))
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -66,6 +55,13 @@ class BreakerPanel:
         """How many programs may start before a cap needs a decision; ``None`` while no cap counts them."""
         counts = (breaker.left for breaker in self._breakers if isinstance(breaker, (CountedCap, CostCap)))
         return min((left for left in counts if left is not None), default=None)
+
+    def new_faults(self) -> tuple[str, ...]:
+        """What breakers of packages failed at, each reported once."""
+        found = [one for one in self._breakers if isinstance(one, CheckedBreaker) and one.fault]
+        new = tuple(one.fault for one in found if one.name not in self._reported_faults)
+        self._reported_faults.update(one.name for one in found)
+        return new
 
     def fresh(self) -> BreakerPanel:
         """A panel with the same settings that has seen nothing."""
@@ -134,51 +130,6 @@ def _envelopes(settings: Settings, factor: Decimal) -> tuple[Envelope, ...]:
         batch_cap=scaled(settings.batch_usd),
         batch_spent=Decimal(settings.batch_spent_usd) * factor,
     )
-
-
-def _breakers(facts: RunState, settings: Settings) -> tuple[Breaker, ...]:
-    """The order: safety first, then what bounds a run from outside, then its behaviour, then the sum of it all."""
-    caps, thresholds = settings.caps, settings.thresholds
-    envelopes, money = envelopes_of(settings)
-    found: list[Breaker] = [
-        PolicyBreaker(facts, settings),
-        DeniedWrites(facts, thresholds.denied_writes, settings.baseline),
-        EarlyTests(facts),
-    ]
-    if caps.command_seconds is not None:
-        found.append(CommandCeiling(facts, caps.command_seconds))
-    if caps.wall_seconds is not None:
-        found.append(RunCeiling(facts, caps.wall_seconds))
-    if caps.cpu_seconds is not None:
-        found.append(Cpu(facts, caps.cpu_seconds))
-    gauges = (("memory", caps.memory_bytes), ("disk", caps.disk_bytes), ("inodes", caps.inodes))
-    for name, cap in gauges:
-        if cap is not None:
-            found.append(Gauge(facts, name, name if name == "inodes" else f"{name}_bytes", cap))
-    if caps.processes is not None:
-        found.append(Processes(facts, caps.processes, thresholds.full_samples))
-    found.append(OutOfMemory(facts, thresholds.oom_kills))
-    if envelopes:
-        found.append(CostCap(facts, envelopes, money, thresholds))
-    counted = (
-        (Tokens, caps.tokens),
-        (ToolCalls, caps.tool_calls),
-        (FailedCycles, caps.failed_cycles),
-        (DependencyResolutions, caps.dependency_resolutions),
-        (Records, thresholds.record_bytes),
-    )
-    found += [kind(facts, cap) for kind, cap in counted if cap is not None]
-    found += [Reinstalls(facts, thresholds), Burst(facts, thresholds)]
-    if settings.sees_tree:
-        found += [
-            StaleCalls(facts, thresholds),
-            ExpensiveRepeats(facts, thresholds),
-            Oscillation(facts, thresholds),
-            NoProgress(facts, thresholds),
-            Dominance(facts, caps, envelopes, thresholds),
-        ]
-    found.append(RepeatedTrips(facts, thresholds.repeated_trips))
-    return tuple(found)
 
 
 @dataclass(frozen=True)

@@ -178,6 +178,8 @@ class Settings:
     task_spent_usd: str = "0"
     batch_usd: str | None = None
     batch_spent_usd: str = "0"
+    breakers: tuple[str, ...] = ()
+    """The breakers of installed packages that the contract lists."""
 
 
 def settings_of(contract: Contract, *, run_usd: str | None = None, **others: Any) -> Settings:
@@ -197,6 +199,7 @@ def settings_of(contract: Contract, *, run_usd: str | None = None, **others: Any
         forbid_commands=policy.forbid_commands,
         forbid_syscalls=policy.forbid_syscalls,
         test_commands=policy.stages.tests,
+        breakers=policy.breakers,
         **others,
     )
 
@@ -220,6 +223,8 @@ def record_of_settings(settings: Settings) -> dict[str, Any]:
         record["prices"] = {"id": table.id, "currency": table.currency, "names": named, "rows": rows}
     record |= {name: getattr(settings, name) for name in _PLAIN}
     record |= {name: list(getattr(settings, name)) for name in _LISTS}
+    if settings.breakers:
+        record["breakers"] = list(settings.breakers)
     return record
 
 
@@ -239,6 +244,7 @@ def settings_from(record: Mapping[str, Any]) -> Settings:
         rules=dict(record["rules"]),
         rollback=dict(record.get("rollback", ())),
         baseline=frozenset((key[0], key[1], key[2]) for key in record["baseline"]),
+        breakers=tuple(record.get("breakers", ())),
         **plain,
         **lists,
     )
