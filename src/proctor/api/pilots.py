@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,6 +10,7 @@ from typing import Any
 from proctor.api.arguments import MOST_JOBS, MOST_JUDGE_SLOTS, AnyHome, home_of, machine_of, require_count
 from proctor.base.process import user_name
 from proctor.conduct.batch.batch_runs import BatchWatcher
+from proctor.present.package_sections import require_sections
 from proctor.present.report_files import check_folder, write_report
 from proctor.study.pilot.ledger.journal import require_head
 from proctor.study.pilot.plan.artefacts import make_artefacts
@@ -110,14 +111,20 @@ def pilot_status(pilot: AnyPath, plan: AnyPath = "", *, home: AnyHome = None) ->
     return status_of(read_pilot_state(frozen, place), is_busy(place, frozen))
 
 
-def report_pilot(pilot: AnyPath, plan: AnyPath = "", out: AnyPath = "", *, home: AnyHome = None) -> Mapping[str, Any]:
-    """The findings of a pilot from its plan and its runs alone; ``out`` is a folder for the report."""
+def report_pilot(
+    pilot: AnyPath, plan: AnyPath = "", out: AnyPath = "", *, sections: Sequence[str] = (), home: AnyHome = None
+) -> Mapping[str, Any]:
+    """The findings of a pilot from its plan and its runs alone; ``out`` is a folder for the report.
+
+    ``sections`` are names of report sections that installed packages provide.
+    """
+    require_sections(sections)
     if out:
         check_folder(Path(out))
     frozen = plan_alone(Path(pilot), Path(plan) if plan else None)
     found, table = report_of(read_pilot_state(frozen, home_of(home)), lambda part: None)
     if out:
-        write_report(found, table, Path(out))
+        write_report(found, table, Path(out), sections)
     return found
 
 

@@ -13,6 +13,7 @@ from proctor.api.runs import Run
 from proctor.base.errors import missing_extra
 from proctor.present.figures.svg_shapes import standalone
 from proctor.present.html.success_rates import success_forest
+from proctor.present.package_sections import require_sections
 from proctor.present.report_files import check_folder, write_report
 from proctor.study.analysis.findings import findings
 from proctor.study.analysis.question import Extras, Question
@@ -46,12 +47,16 @@ def analyse(
     question: Question | None = None,
     reading: Reading | None = None,
     out: str | Path | None = None,
+    sections: Sequence[str] = (),
 ) -> Mapping[str, Any]:
     """The findings from runs, or from a CSV file with one row for each attempt; ``out`` is a folder for the report.
+
+    ``sections`` are names of report sections that installed packages provide.
 
     ``reading`` says which column of a CSV file means what, where that does not follow from the usual names. A run that
     has not ended, or whose evidence was changed, is refused.
     """
+    require_sections(sections)
     folder = Path(out) if out is not None else None
     if folder is not None:
         check_folder(folder)
@@ -62,7 +67,7 @@ def analyse(
         extras = Extras(kind="runs", name="runs")
     found = findings(table, question or Question(), extras)
     if folder is not None:
-        write_report(found, table, folder)
+        write_report(found, table, folder, sections)
     return found
 
 

@@ -78,6 +78,10 @@ class PlugIns(Generic[Part]):
         point = self._point(name)
         return _package(point) if point is not None else None
 
+    def packages(self, name: str) -> tuple[Package, ...]:
+        """Every package that provides ``name``."""
+        return tuple(_package(point) for point in self._points(name))
+
     def load(self, name: str) -> Part | None:
         """The checked part ``name``; nothing if no package provides it."""
         point = self._point(name)

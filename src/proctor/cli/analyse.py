@@ -11,8 +11,10 @@ from typing import Any
 import click
 
 from proctor.base.errors import UsageFault
+from proctor.cli.options import section_option
 from proctor.cli.output import ANSWER_SCHEMA, as_json, one_line, print_table, shortened
 from proctor.present.markdown_syntax import percents, points, rank, unit_of
+from proctor.present.package_sections import require_sections
 from proctor.present.pilot_sentences import minimum_effect_sentence
 from proctor.present.readable_numbers import currency
 from proctor.present.report_files import check_folder, findings_json, write_report
@@ -97,8 +99,9 @@ def _columns(command: Any) -> Any:
 @click.option("--what-if-usd", multiple=True, type=float, metavar="X", help="Also score under this cost limit.")
 @oracle_option
 @click.option("--out", type=click.Path(path_type=Path), metavar="FOLDER", help="Write report and tables into FOLDER.")
+@section_option
 @as_json
-def command(results: Path, out: Path | None, json_: bool, **options: Any) -> int:
+def command(results: Path, out: Path | None, sections: tuple[str, ...], json_: bool, **options: Any) -> int:
     """Rank the agents in a table of results.
 
     RESULTS is a CSV file with one row for each attempt; - is standard input. The answer has intervals, all comparisons,
@@ -106,6 +109,7 @@ def command(results: Path, out: Path | None, json_: bool, **options: Any) -> int
     of SWE-bench, Terminal-Bench, Harbor and Inspect; options name the others. With --against the answer is adopt, keep
     or undecided, and the exit code is 1 unless it is adopt.
     """
+    require_sections(sections)
     question = _question(options)
     results = STANDARD_INPUT if results == Path("-") else results
     if out is not None:
@@ -127,7 +131,7 @@ def command(results: Path, out: Path | None, json_: bool, **options: Any) -> int
     written: list[str] = []
     if out is not None:
         _tell(f"writing {out}")
-        written = write_report(found, read.table, out)
+        written = write_report(found, read.table, out, sections)
     if json_:
         sys.stdout.buffer.write(findings_json({"kind": "findings", "schema": ANSWER_SCHEMA, **found}))
         sys.stdout.buffer.flush()

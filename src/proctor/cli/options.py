@@ -56,3 +56,11 @@ plan_option = click.option(
     metavar="FOLDER",
     help="The folder of the plan.  [default: PILOT with the suffix .plan]",
 )
+
+section_option = click.option(
+    "--section",
+    "sections",
+    multiple=True,
+    metavar="NAME",
+    help="Add a section of an installed package to the report; can be given several times.",
+)

@@ -14,10 +14,11 @@ from proctor.base.canonical import parse
 from proctor.base.errors import UsageFault
 from proctor.base.files import read_bounded
 from proctor.cli.analyse import oracle_option
-from proctor.cli.options import Renamed, pilot_argument
+from proctor.cli.options import Renamed, pilot_argument, section_option
 from proctor.cli.output import ANSWER_SCHEMA, as_json, one_line
 from proctor.cli.wiring import home
 from proctor.present.markdown_syntax import percents, points
+from proctor.present.package_sections import require_sections
 from proctor.present.pilot_sentences import INCOMPLETE, incomplete, minimum_effect_sentence
 from proctor.present.report_files import FINDINGS, RUNS, check_folder, findings_json, write_report
 from proctor.study.analysis.question import measured_from
@@ -49,9 +50,16 @@ from proctor.study.study_comparison import compare_studies
 )
 @click.option("--against", type=click.Path(path_type=Path), metavar="FOLDER", help="An earlier report to compare with.")
 @oracle_option
+@section_option
 @as_json
 def report(
-    pilot: Path, plan_: Path | None, out: Path | None, against: Path | None, oracle: str | None, json_: bool
+    pilot: Path,
+    plan_: Path | None,
+    out: Path | None,
+    against: Path | None,
+    oracle: str | None,
+    sections: tuple[str, ...],
+    json_: bool,
 ) -> int:
     """Write the report of a pilot: decision, certainty, cost.
 
@@ -59,6 +67,7 @@ def report(
     are only mentioned. The report of an incomplete pilot says so. The exit code is 0 whatever the decision is. With
     --against the agents are compared with an earlier report, on the tasks whose contracts are the same in both.
     """
+    require_sections(sections)
     measured = None if oracle is None else measured_from(oracle)
     earlier = None if against is None else _earlier(against)
     _refuse_plan(out)
@@ -74,7 +83,7 @@ def report(
     if earlier is not None:
         found["versus"] = earlier.beside(table, found)
     _tell(f"writing {folder}")
-    written = write_report(found, table, folder)
+    written = write_report(found, table, folder, sections)
     if json_:
         sys.stdout.buffer.write(findings_json({"kind": "findings", "schema": ANSWER_SCHEMA, **found}))
         sys.stdout.buffer.flush()

@@ -9,6 +9,7 @@ import click
 from proctor.cli.options import complete_runs
 from proctor.cli.output import as_json, print_json, printable
 from proctor.cli.wiring import run_store
+from proctor.conduct.plug_ins import notes_of, took_part
 from proctor.conduct.recompute import rescore
 from proctor.judge.evidence_consistency.sealed_report import Rescoring
 
@@ -29,14 +30,18 @@ def command(run: str, print_: bool, json_: bool) -> int:
     if print_:
         sys.stdout.buffer.write(result.report + b"\n")
     elif json_:
-        differing = {"different": list(result.different), "other_rules": list(result.other_rules)}
+        differing: dict[str, list[object]] = {
+            "different": list(result.different),
+            "other_rules": list(result.other_rules),
+        }
+        differing["plugins"] = list(took_part(found.read_json(found.manifest)))
         print_json({"run": found.path.name, "same": result.same, **differing, "without": list(result.without)})
     else:
         verdict = "DIFFERENT from the sealed report" if result.different else "the same bytes"
         if result.same and result.other_rules:
             verdict = "the same, except for parts that other rules decide"
         click.echo(f"{found.path.name}: {verdict}")
-        for line in notes(result):
+        for line in (*notes(result), *notes_of(found.read_json(found.manifest))):
             click.echo(printable(f"  {line}"))
     return 0 if result.same else 4
 

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from proctor.base.errors import BrokenSeal
+from proctor.base.errors import BrokenSeal, ProctorError
 from proctor.cli.exit_codes import UNDECIDED
 from proctor.cli.options import complete_runs
 from proctor.cli.output import as_json, counted, examples, print_json, printable
 from proctor.cli.rescore import notes
 from proctor.cli.terminal import echo, painted
 from proctor.cli.wiring import key_file, run_store
+from proctor.conduct.plug_ins import notes_of, took_part
 from proctor.conduct.recompute import recompute
 from proctor.record.retain import NAME as RETENTION
 from proctor.record.retain import RemovedEvidence
@@ -103,6 +105,7 @@ def command(
                 for event, one in recomputed.signers
             ]
             counts["retained"] = _retained(result.retained, result.not_removed)
+            counts["plugins"] = list(took_part(_manifest(run)))
             print_json(
                 {"run": run.path.name, "id": result.run_id, "status": result.status, "problems": problems, **counts}
             )
@@ -122,7 +125,7 @@ def command(
         if result.not_removed:
             still = ", ".join(result.not_removed)
             click.echo(printable(f"  not removed yet: {still}; the same proctor retain finishes it"))
-        for line in notes(replace(scored, different=())) if scored else ():
+        for line in (*(notes(replace(scored, different=())) if scored else ()), *notes_of(_manifest(run))):
             click.echo(printable(f"  {line}"))
         for problem in result.problems:
             click.echo(printable(f"  {problem.where}: {problem.message}"))
@@ -131,6 +134,16 @@ def command(
         for line in _words(signed):
             click.echo(printable(f"  {line}"))
     return code
+
+
+def _manifest(run: RunDirectory) -> Mapping[str, Any]:
+    """The manifest of ``run``; nothing where it cannot be read, which the verification says."""
+    try:
+        found = run.read_json(run.manifest)
+        took_part(found)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, ProctorError):
+        return {}
+    return found
 
 
 def _attestation(run: RunDirectory, key: Ed25519PublicKey | None, authority: Path | None) -> dict[str, Any]:

@@ -15,7 +15,8 @@ from pathlib import Path
 from proctor.base.clock import Clock, Entropy, SystemClock, system_entropy
 from proctor.base.directories import owned_directory, sweep_unowned
 from proctor.base.errors import ContractError, MissingIsolation, Mistake
-from proctor.contract.model import Contract
+from proctor.conduct.plug_ins import plug_ins_of
+from proctor.contract.model import SANDBOXES, Contract
 from proctor.execute.agents.interface import AgentFiles
 from proctor.execute.home import Home
 from proctor.execute.inputs.input_cache import InputCache
@@ -26,7 +27,9 @@ from proctor.execute.requirements import require_linux, require_machine
 from proctor.execute.sandbox.bubblewrap.backend import BubblewrapBackend
 from proctor.execute.sandbox.container.backend import ContainerBackend
 from proctor.execute.sandbox.container.engine import Engine, find_socket
+from proctor.execute.sandbox.interface import SandboxBackend
 from proctor.execute.sandbox.sandbox_records import sweep
+from proctor.execute.sandbox.sandbox_registry import load_backend, needs_watching
 from proctor.execute.workspace.layer_store import LayerStore
 
 Containers = Callable[[tuple[str, ...], tuple[str, ...]], "ContainerBackend"]
@@ -39,7 +42,7 @@ class Machine:
     def __init__(
         self,
         home: Home,
-        host: BubblewrapBackend,
+        host: SandboxBackend,
         containers: Containers,
         clock: Clock,
         entropy: Entropy,
@@ -48,6 +51,7 @@ class Machine:
         self.home = home
         self._host = host
         self._containers = containers
+        self._plug_ins: dict[str, SandboxBackend] = {}
         self._images: dict[tuple[tuple[str, ...], tuple[str, ...]], ContainerBackend] = {}
         self.clock = clock
         self.entropy = entropy
@@ -79,11 +83,16 @@ class Machine:
         self._temporary = None
         self.copies.clear()
 
-    def backend(self, contract: Contract) -> BubblewrapBackend | ContainerBackend:
-        """What isolates every sandbox of ``contract``: on the host's own system, or on the image that it names."""
-        if not contract.environment.image:
+    def backend(self, contract: Contract) -> SandboxBackend:
+        """What isolates every sandbox of ``contract``: the host's own system, an image, or the backend of a package."""
+        if contract.environment.image:
+            return self._container_backend(contract)
+        name = contract.environment.sandbox
+        if name in SANDBOXES:
             return self._host
-        return self._container_backend(contract)
+        if name not in self._plug_ins:
+            self._plug_ins[name] = load_backend(name, self.home.sandboxes / name)
+        return self._plug_ins[name]
 
     def _container_backend(self, contract: Contract) -> ContainerBackend:
         wanted = contract.environment.image, contract.environment.hide
@@ -91,15 +100,22 @@ class Machine:
             self._images[wanted] = self._containers(*wanted)
         return self._images[wanted]
 
-    def require(self, contracts: Iterable[Contract], *, acting: bool = False) -> None:
+    def require(self, contracts: Iterable[Contract], *, acting: bool = False, model: bool = False) -> None:
         """Refuse contracts that this machine cannot run or judge, before anything is fetched or an agent acts.
 
-        ``acting``: whether an agent is to act in a sandbox, and so has to be watched.
+        ``acting``: whether an agent is to act in a sandbox, and so has to be watched. ``model``: whether it uses one.
         """
         asked = list(contracts)
-        require_machine(self.home, sandbox=any(not contract.environment.image for contract in asked))
+        require_machine(self.home, sandbox=any(contract.environment.sandbox == "host" for contract in asked))
         for contract in asked:
+            plug_ins_of(contract)
             self._require_isolation(contract)
+            if model and not self.backend(contract).watched:
+                raise MissingIsolation(
+                    f"no model can be reached from the sandbox {contract.environment.sandbox!r}, which is not watched",
+                    where=str(contract.directory / "contract.yaml"),
+                    hint="run an agent without a model, or set environment.sandbox to host or image",
+                )
             if contract.environment.image:
                 self._container_backend(contract).require(watched=acting)
 
@@ -146,7 +162,15 @@ class Machine:
 
     def _require_isolation(self, contract: Contract) -> None:
         require_linux()
-        missing = self.backend(contract).missing(contract.environment.require)
+        backend = self.backend(contract)
+        unwatched = needs_watching(contract) if not backend.watched else ()
+        if unwatched:
+            raise MissingIsolation(
+                f"the sandbox {backend.name!r} cannot watch an agent, and the contract asks for it",
+                where=f"{contract.directory / 'contract.yaml'}: {', '.join(unwatched)}",
+                hint="leave these parts out, or set environment.sandbox to host or image",
+            )
+        missing = backend.missing(contract.environment.require)
         if missing:
             raise MissingIsolation(
                 "this machine cannot isolate as the contract asks: " + "; ".join(missing),

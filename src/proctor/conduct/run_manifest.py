@@ -20,10 +20,12 @@ from proctor.base.dataclass_fields import field_items
 from proctor.base.errors import InfrastructureFault, UsageFault
 from proctor.base.json_records import from_json
 from proctor.conduct.machine import Machine
+from proctor.conduct.plug_ins import plug_ins_of, record_of
 from proctor.contract.model import ArchiveRepository, Contract
 from proctor.execute.agents.interface import AgentDescription
 from proctor.execute.agents.registry import description_problems
 from proctor.execute.prepare import PreparedBase
+from proctor.execute.sandbox.sandbox_registry import isolation_of
 from proctor.execute.workspace.layer_store import DamagedLayer, Layer
 from proctor.record.completeness import check_manifest
 from proctor.record.manifest_model import (
@@ -71,6 +73,7 @@ def manifest(
     backend = machine.backend(contract)
     wall_ns = machine.clock.wall_ns()
     variables = prepared.environment
+    dialects = tuple((configuration.get("gateway") or {}).get("upstreams", ()))
     return Manifest(
         schema=MANIFEST.schema,
         kind=MANIFEST.kind,
@@ -90,8 +93,9 @@ def manifest(
         sandbox=SandboxIdentity(
             backend=backend.name,
             identity={**prepared.identity, "digest": prepared.root_digest},
-            isolation=dict(backend.isolation()),
+            isolation=isolation_of(backend),
         ),
+        plugins=record_of(plug_ins_of(contract, dialects)) or None,
         toolchain={key: value for key, value in prepared.identity.items() if key in TOOLS},
         harness=Harness(
             version=proctor.__version__,

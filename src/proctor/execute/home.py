@@ -46,6 +46,7 @@ class Home:
         self.searches = path / "searches"
         self.scratch = path / "scratch"
         self.sessions = path / "sessions"
+        self.sandboxes = path / "sandboxes"
         self.keys = path / "keys"
         self.slots = path / "slots"
 

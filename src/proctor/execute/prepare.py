@@ -28,12 +28,12 @@ from proctor.execute.sandbox.interface import (
     HOME,
     INPUTS,
     MOST_STRETCH,
-    Backend,
     Command,
     CommandResult,
     Limits,
     Mount,
     Sandbox,
+    SandboxBackend,
     SandboxPlan,
 )
 from proctor.execute.workspace.archive_extraction import extract
@@ -80,7 +80,9 @@ class PreparedBase:
         return self.source.entries_digest
 
 
-def prepare(contract: Contract, backend: Backend, store: LayerStore, inputs: InputCache, scratch: Path) -> PreparedBase:
+def prepare(
+    contract: Contract, backend: SandboxBackend, store: LayerStore, inputs: InputCache, scratch: Path
+) -> PreparedBase:
     """Build or find the layers of ``contract``. ``scratch`` is a directory that this call may fill and empties."""
     identity = backend.identity()
     source = source_layer(contract, store, inputs, scratch)
@@ -280,7 +282,7 @@ def _setup_key(contract: Contract, identity: Mapping[str, str], source: Layer) -
 
 def _build_setup(
     contract: Contract,
-    backend: Backend,
+    backend: SandboxBackend,
     store: LayerStore,
     inputs: InputCache,
     scratch: Path,

@@ -40,6 +40,7 @@ _PATHS = {
     "setup.layer": OWN,
     "setup.layer_digest": MACHINE,
     "sandbox": "environment",
+    "plugins": "harness",
     "environment": "environment",
     "locale": "environment",
     "toolchain": "toolchain",

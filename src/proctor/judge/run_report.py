@@ -345,6 +345,7 @@ def comparability(manifest: Mapping[str, Any]) -> Comparability:
                 "locale": manifest.get("locale", ""),
                 "harness": manifest.get("harness", {}).get("version", ""),
                 "configuration": _class_of(manifest.get("configuration", {})),
+                **({"plugins": manifest["plugins"]} if manifest.get("plugins") else {}),
             }
         ),
     }

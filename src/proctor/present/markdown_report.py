@@ -21,6 +21,7 @@ from proctor.present.markdown_syntax import (
     table,
     unit_of,
 )
+from proctor.present.package_sections import MadeSection, SectionTable
 from proctor.present.pilot_sentences import (
     INCOMPLETE,
     TITLE,
@@ -36,9 +37,25 @@ from proctor.study.analysis.number_format import level_words
 SEPARABLE = "to be separable takes p adjusted below alpha, and an interval that leaves out 0"
 
 
-def report(findings: Mapping[str, Any]) -> bytes:
-    """The report on ``findings``."""
-    return ("\n".join(_lines(findings)).rstrip() + "\n").encode()
+def report(findings: Mapping[str, Any], more: Sequence[MadeSection] = ()) -> bytes:
+    """The report on ``findings``; ``more`` are sections of installed packages, which come last."""
+    lines = [*_lines(findings), *(line for made in more for line in _package_section(made))]
+    return ("\n".join(lines).rstrip() + "\n").encode()
+
+
+def _package_section(made: MadeSection) -> Iterator[str]:
+    yield from section(plain(made.title))
+    yield plain(made.origin)
+    yield ""
+    for block in made.blocks:
+        if isinstance(block, SectionTable):
+            yield f"**{plain(block.title)}**"
+            yield ""
+            cells = [["-" if value is None else plain(str(value)) for value in row] for row in block.rows]
+            yield from table([plain(title) for title in block.columns], cells)
+        else:
+            yield plain(block)
+            yield ""
 
 
 def _lines(findings: Mapping[str, Any]) -> Iterator[str]:

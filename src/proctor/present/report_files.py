@@ -9,7 +9,7 @@ from __future__ import annotations
 import csv
 import io
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -20,6 +20,7 @@ from proctor.base.errors import UsageFault
 from proctor.base.escaping import escape_cell
 from proctor.present.html import page
 from proctor.present.markdown_report import report
+from proctor.present.package_sections import make_sections
 from proctor.study.analysis.cost_unit import Unit
 from proctor.study.index.parquet_file import write_table
 from proctor.study.run_table import Table
@@ -207,11 +208,15 @@ def check_folder(folder: Path) -> None:
         raise UsageFault(what, where=str(folder), hint="give a folder that may be written") from None
 
 
-def write_report(found: Mapping[str, Any], table: Table, folder: Path) -> list[str]:
-    """Write all of it; the names of what was written. What tells a report from other folders comes last."""
+def write_report(found: Mapping[str, Any], table: Table, folder: Path, sections: Sequence[str] = ()) -> list[str]:
+    """Write all of it; the names of what was written. What tells a report from other folders comes last.
+
+    ``sections`` are names of sections that installed packages provide.
+    """
+    more = make_sections(sections, found)
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / PAGE).write_bytes(page(found))
-    (folder / "report.md").write_bytes(report(found))
+    (folder / PAGE).write_bytes(page(found, more))
+    (folder / "report.md").write_bytes(report(found, more))
     write_csv(found, folder / "csv")
     write_table(table, folder / RUNS)
     (folder / FINDINGS).write_bytes(findings_json(found))

@@ -111,6 +111,8 @@ def _pass(machine: Machine, script: Script, mounts: tuple[Mount, ...]) -> tuple[
         note = scratch / "briefing.md"
         write_whole(note, script.briefing.encode(), sync=False)
         backend = machine.backend(prepared.contract)
+        if not backend.watched:
+            raise UsageFault(f"commands cannot be replayed in the sandbox {backend.name!r}, which is not watched")
         with Workspace.create(prepared.layers, scratch / "agent", overlays=backend.overlays()) as workspace:
             plan = SandboxPlan(
                 workspace=workspace.view(),

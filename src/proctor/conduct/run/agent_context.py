@@ -22,7 +22,6 @@ from proctor.conduct.run.trace_monitor import MonitoredTrace
 from proctor.execute.agents.interface import AgentContext, AgentDescription, ModelAccess, Note, Run
 from proctor.execute.network.listeners import SandboxProcess
 from proctor.execute.prepare import PreparedBase
-from proctor.execute.sandbox.bubblewrap.live_sandbox import LiveSandbox
 from proctor.execute.sandbox.interface import Command, CommandResult, Sandbox
 from proctor.record.trace.writer import TraceWriter
 
@@ -95,7 +94,7 @@ LOOK_SECONDS = 0.1
 class OutsidePauses:
     """Watches one sandbox for the time of a ``with`` block."""
 
-    def __init__(self, sandbox: LiveSandbox, trace: TraceWriter, lost: Callable[[str], None]) -> None:
+    def __init__(self, sandbox: Sandbox, trace: TraceWriter, lost: Callable[[str], None]) -> None:
         self._sandbox = sandbox
         self._trace = trace
         self._lost = lost

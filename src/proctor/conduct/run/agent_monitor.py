@@ -33,9 +33,8 @@ from proctor.execute.monitor.sensors.canary_files import (
 from proctor.execute.monitor.sensors.file_mutations import Mutation, Mutations
 from proctor.execute.monitor.sensors.resource_sampling import Alert, Sample, Sampler, SamplingThread, ceilings_of
 from proctor.execute.monitor.text_rules.text_scan import Reading, hit_payload, scan_command, scan_patch
-from proctor.execute.sandbox.bubblewrap.live_sandbox import LiveSandbox
 from proctor.execute.sandbox.guard import GuardPlan, Observation
-from proctor.execute.sandbox.interface import Mount
+from proctor.execute.sandbox.interface import Mount, Sandbox
 from proctor.execute.sandbox.stage_requests import StageServer
 from proctor.execute.workspace.diff import Changes
 from proctor.execute.workspace.path_patterns import matches
@@ -79,7 +78,8 @@ class AgentMonitor:
         self._kept_ns = 0
         self._allowance = Allowance(trace, interventions)
         self.stages = StageControl(contract.policy.stages, trace, interventions)
-        self.canaries = make_canaries(machine.entropy) if contract.policy.canaries else Canaries(())
+        wants_canaries = contract.policy.canaries and machine.backend(contract).watched
+        self.canaries = make_canaries(machine.entropy) if wants_canaries else Canaries(())
         self._kernel_watches = can_watch_files()
         """Whether the kernel reports who reads canary files; otherwise the guard does."""
 
@@ -97,7 +97,7 @@ class AgentMonitor:
         )
 
     @contextmanager
-    def canaries_watched(self) -> Iterator[Callable[[LiveSandbox], object]]:
+    def canaries_watched(self) -> Iterator[Callable[[Sandbox], object]]:
         """Record who reads canary files for the time of a ``with`` block, once their sandbox is given."""
         count = 0
 
@@ -107,7 +107,7 @@ class AgentMonitor:
             if count <= MOST_READS:
                 self.trace.append("guard.attempt", read.payload())
 
-        def watch(sandbox: LiveSandbox) -> None:
+        def watch(sandbox: Sandbox) -> None:
             if self._kernel_watches:
                 stack.push(CanaryWatch(self.canaries.files, sandbox.init_pid, notify))
 
@@ -128,7 +128,7 @@ class AgentMonitor:
             yield server.mounts
 
     @contextmanager
-    def over(self, sandbox: LiveSandbox, workspace: Workspace) -> Iterator[None]:
+    def over(self, sandbox: Sandbox, workspace: Workspace) -> Iterator[None]:
         """Watch ``sandbox`` for the time of a ``with`` block."""
         keeper = None
         if self._checkpoints is not None:
@@ -270,12 +270,12 @@ class AgentMonitor:
     def _lost(self, watch: str, problem: str) -> None:
         """A watch has ended: an agent that continues is ended, since its time and use are not known."""
 
-        def fail(sandbox: LiveSandbox) -> None:
+        def fail(sandbox: Sandbox) -> None:
             raise InfrastructureFault(f"{watch} ended: {problem}")
 
         self.trace.later(lambda: self.interventions.on_sandbox(fail))
 
-    def settle(self, sandbox: LiveSandbox) -> None:
+    def settle(self, sandbox: Sandbox) -> None:
         """Wait until the guard has reported everything; a sandbox that has ended has nothing more to report."""
         if sandbox.guard is None:
             return
@@ -320,6 +320,6 @@ def lead(left: int | None) -> int | None:
     return None if left is None else (left + 1) // 2
 
 
-def _allow(sandbox: LiveSandbox, total: int | None) -> None:
+def _allow(sandbox: Sandbox, total: int | None) -> None:
     if sandbox.guard is not None:
         sandbox.guard.allow_programs(total)

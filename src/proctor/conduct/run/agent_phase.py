@@ -16,6 +16,7 @@ from typing import Any
 
 from proctor.base.canonical import sha256
 from proctor.base.clock import seconds_text
+from proctor.base.dataclass_fields import EMPTY
 from proctor.base.errors import InfrastructureFault, UsageFault
 from proctor.base.escaping import name_text
 from proctor.base.files import write_whole
@@ -28,7 +29,6 @@ from proctor.execute.agents.interface import BRIEFING, Agent, AgentContext, Agen
 from proctor.execute.network.network_events import Exchange, Lookup
 from proctor.execute.network.network_service import NetworkService
 from proctor.execute.prepare import PreparedBase, declared_mounts, limits_of, secret_directories
-from proctor.execute.sandbox.bubblewrap.live_sandbox import LiveSandbox
 from proctor.execute.sandbox.interface import (
     Command,
     CommandLost,
@@ -281,6 +281,7 @@ def _acted(
     span: Span,
 ) -> Ending:
     contract = prepared.contract
+    backend = machine.backend(contract)
     note = scratch / "briefing.md"
     write_whole(note, briefing.text.encode(), sync=False)
     with (
@@ -302,13 +303,15 @@ def _acted(
             workspace_writable=not post.stages.begins_closed,
             masked=secret_directories(contract),
             files=post.canaries.files,
-            guard=post.guard(),
+            guard=post.guard() if backend.watched else None,
         )
-        with machine.backend(contract).open(plan) as sandbox, _announced(live, sandbox):
+        with backend.open(plan) as sandbox, _announced(live, sandbox):
             try:
                 with post.over(sandbox, workspace):
-                    watch_canaries(sandbox)
-                    access = network.start(sandbox).environment
+                    access: Mapping[str, str] = EMPTY
+                    if backend.watched:
+                        watch_canaries(sandbox)
+                        access = network.start(sandbox).environment
                     environment = {**post.canaries.variables, **prepared.environment, **briefing.variables, **access}
                     run = _logged(sandbox, trace, post)
                     model = open_model(sandbox)
@@ -323,7 +326,7 @@ def _acted(
                 return Ending("killed", problem=str(fault))
 
 
-def _ending(agent: Agent, scene: AgentContext, sandbox: LiveSandbox, post: AgentMonitor, span: Span) -> Ending:
+def _ending(agent: Agent, scene: AgentContext, sandbox: Sandbox, post: AgentMonitor, span: Span) -> Ending:
     """Let ``agent`` act for the time of ``span``."""
     try:
         with span:
@@ -402,7 +405,7 @@ def _note_termination(trace: MonitoredTrace, ending: Ending, wall_seconds: int) 
     trace.sync()
 
 
-def _logged(sandbox: LiveSandbox, trace: MonitoredTrace, post: AgentMonitor) -> Run:
+def _logged(sandbox: Sandbox, trace: MonitoredTrace, post: AgentMonitor) -> Run:
     def run(command: Command, ends: tuple[int, int] | None = None) -> CommandResult:
         post.wrappers.update(command.wrappers)
         try:

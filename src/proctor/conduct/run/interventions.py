@@ -31,9 +31,8 @@ from proctor.execute.monitor.breakers.interface import (
     SUSPEND_WRITE,
     THROTTLE,
 )
-from proctor.execute.sandbox.bubblewrap.live_sandbox import LiveSandbox
+from proctor.execute.sandbox.interface import Sandbox
 from proctor.execute.sandbox.process_trees import end_trees
-from proctor.execute.sandbox.sandbox_records import start_time
 from proctor.record.trace.event import Event
 
 DECIDING = frozenset({KILL, QUARANTINE, ROLLBACK})
@@ -58,7 +57,7 @@ class Interventions:
         self._control = control
         self._stopped = stopped
         self._asks = asks
-        self._sandbox: LiveSandbox | None = None
+        self._sandbox: Sandbox | None = None
         self._keeper: WorkspaceCheckpoints | None = None
         self._gone = threading.Event()
         self.gateway: Gateway | None = None
@@ -75,7 +74,7 @@ class Interventions:
         """Whether there is an agent to act on."""
         return self._sandbox is not None
 
-    def attach(self, sandbox: LiveSandbox, keeper: WorkspaceCheckpoints | None) -> None:
+    def attach(self, sandbox: Sandbox, keeper: WorkspaceCheckpoints | None) -> None:
         """Act on ``sandbox`` from now on; it is ended at once when the run was ended before it came up."""
         self._gone.clear()
         self._sandbox, self._keeper = sandbox, keeper
@@ -90,7 +89,7 @@ class Interventions:
         self._is_paused = False
         self._control.refuse_requests(NO_AGENT)
 
-    def on_sandbox(self, act: Callable[[LiveSandbox], None]) -> None:
+    def on_sandbox(self, act: Callable[[Sandbox], None]) -> None:
         """Do something to the sandbox, where there is still one that an agent acts in."""
         sandbox = self._sandbox
         if sandbox is None:
@@ -131,11 +130,11 @@ class Interventions:
         """Whether the agent's time is over, so that nothing has to be done any more."""
         return self.closed or self._gone.is_set()
 
-    def _matters(self, sandbox: LiveSandbox) -> bool:
+    def _matters(self, sandbox: Sandbox) -> bool:
         """Whether a failure to act on ``sandbox`` leaves an agent that continues, or that is frozen for ever."""
-        return not self._over() and start_time(sandbox.init_pid) == sandbox.init_start
+        return not self._over() and sandbox.alive
 
-    def _act(self, sandbox: LiveSandbox, decision: Decision) -> None:
+    def _act(self, sandbox: Sandbox, decision: Decision) -> None:
         trip = decision.trip
         if trip.action == THROTTLE:
             sandbox.freeze()
@@ -156,7 +155,7 @@ class Interventions:
         elif trip.action in (KILL, QUARANTINE):
             self._close(sandbox)
 
-    def _roll_back(self, sandbox: LiveSandbox, decision: Decision) -> None:
+    def _roll_back(self, sandbox: Sandbox, decision: Decision) -> None:
         """Bring the workspace back; then do what the breaker itself wanted, or end the agent."""
         trip = decision.trip
         assert self._keeper is not None
@@ -175,13 +174,13 @@ class Interventions:
         payload = {"checkpoint": to, "alert": decision.alert, "names": 0, "ended": True, "problem": problem}
         self._trace.append("workspace.restored", payload)
 
-    def _end_after_rollback(self, sandbox: LiveSandbox, rationale: str, alert: int) -> None:
+    def _end_after_rollback(self, sandbox: Sandbox, rationale: str, alert: int) -> None:
         """Processes that could not be frozen were ended for the rollback."""
         message = f"{rationale}; the workspace went back, and the agent had to be ended for it"
         self._terminate("ended-by-rollback", message, alert)
         self._close(sandbox)
 
-    def _ask(self, sandbox: LiveSandbox, decision: Decision) -> None:
+    def _ask(self, sandbox: Sandbox, decision: Decision) -> None:
         trip = decision.trip
         ask = self._question(trip.code)
         sandbox.freeze()
@@ -228,7 +227,7 @@ class Interventions:
         payload = {"code": code, "rationale": rationale, "evidence": f"events.jsonl#{alert}"}
         self._trace.append("run.terminated", payload)
 
-    def _close(self, sandbox: LiveSandbox) -> None:
+    def _close(self, sandbox: Sandbox) -> None:
         self.closed = True
         sandbox.close()
 
@@ -283,7 +282,7 @@ class Interventions:
             if self._ended_while_asking() or time.monotonic() >= deadline:
                 return
 
-    def _held_for_pause(self, sandbox: LiveSandbox) -> bool:
+    def _held_for_pause(self, sandbox: Sandbox) -> bool:
         """Freeze the sandbox and hold the model's calls; false if the agent has already ended.
 
         Calls under way are not waited for: the operator waits for the pause, and the gateway keeps their answers.

@@ -242,7 +242,7 @@ def _act_and_judge(
             later=later,
             pool=known_pool(machine.home, prepared.content_id),
             side_by_side=rounds_at_once(),
-            **(_rehearsal(prepared.contract, trace, made.patch, scratch) if rehearse else EMPTY),
+            **(_rehearsal(machine, prepared.contract, trace, made.patch, scratch) if rehearse else EMPTY),
         )
         accept(bench, made.patch, confirm=not violations)
     except (Interrupted, ProctorError, OSError) as error:
@@ -255,12 +255,15 @@ def _act_and_judge(
     trace.sync()
 
 
-def _rehearsal(contract: Contract, trace: MonitoredTrace, patch: bytes, scratch: Path) -> Mapping[str, Any]:
+def _rehearsal(
+    machine: Machine, contract: Contract, trace: MonitoredTrace, patch: bytes, scratch: Path
+) -> Mapping[str, Any]:
     """The additional context of a run that makes a baseline: a guard, and the address of a name server.
 
-    Only root can watch a container; an ordinary user's validation has no guard.
+    Only root can watch a container; an ordinary user's validation has no guard. Nor has one in a sandbox of a package
+    that cannot be watched.
     """
-    if contract.environment.image and os.geteuid() != 0:
+    if not machine.backend(contract).watched or (contract.environment.image and os.geteuid() != 0):
         return EMPTY
     return {"guard": rehearsal(contract, trace, patch), "mounts": name_mounts(scratch)}
 

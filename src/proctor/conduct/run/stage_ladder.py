@@ -14,9 +14,8 @@ from proctor.base.escaping import name_text
 from proctor.conduct.run.interventions import Interventions
 from proctor.conduct.run.trace_monitor import MonitoredTrace
 from proctor.contract.model import Stages
-from proctor.execute.sandbox.bubblewrap.live_sandbox import LiveSandbox
 from proctor.execute.sandbox.guard import WRITABLE, Observation
-from proctor.execute.sandbox.interface import WORKSPACE
+from proctor.execute.sandbox.interface import WORKSPACE, Sandbox
 from proctor.execute.sandbox.stage_requests import Reply, StageStep, next_stage
 
 INSPECT, WRITE, TEST = "inspect", "write", "test"
@@ -72,7 +71,7 @@ class StageControl:
         self._note(WRITE, TEST, "the test stage follows the first change")
         self._trace.later(lambda: self._interventions.on_sandbox(self._open))
 
-    def _open(self, sandbox: LiveSandbox) -> None:
+    def _open(self, sandbox: Sandbox) -> None:
         self._interventions.keep("before the first change")
         sandbox.set_workspace_writable(True)
         if sandbox.guard is not None:
@@ -110,7 +109,7 @@ class StageControl:
                 break
         return problems[-1]
 
-    def _change(self, sandbox: LiveSandbox, found: StageStep) -> str:
+    def _change(self, sandbox: Sandbox, found: StageStep) -> str:
         before = self._trace.stage
         if sandbox.guard is not None:
             sandbox.guard.settle()  # what was tried before belongs to the stage before

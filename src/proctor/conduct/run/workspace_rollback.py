@@ -17,8 +17,7 @@ from proctor.conduct.run.trace_monitor import MonitoredTrace
 from proctor.contract.model import Checkpoints
 from proctor.execute.monitor.checkpoint_copy import SnapshotLimits, TooLarge
 from proctor.execute.monitor.checkpoints import Checkpoint, drop, roll_back, stand_still, take
-from proctor.execute.sandbox.bubblewrap.live_sandbox import LiveSandbox
-from proctor.execute.sandbox.interface import WORKSPACE
+from proctor.execute.sandbox.interface import WORKSPACE, Sandbox
 from proctor.execute.workspace.workspace import Workspace
 
 Look = Callable[[str], None]
@@ -29,7 +28,7 @@ class WorkspaceCheckpoints:
     """The checkpoints of one workspace."""
 
     def __init__(
-        self, settings: Checkpoints, trace: MonitoredTrace, workspace: Workspace, sandbox: LiveSandbox, look: Look
+        self, settings: Checkpoints, trace: MonitoredTrace, workspace: Workspace, sandbox: Sandbox, look: Look
     ) -> None:
         self._settings = settings
         self._trace = trace
@@ -118,7 +117,7 @@ class WorkspaceCheckpoints:
 class _Writable:
     """Opens a read-only workspace for the harness while everything inside is frozen."""
 
-    def __init__(self, sandbox: LiveSandbox) -> None:
+    def __init__(self, sandbox: Sandbox) -> None:
         self._sandbox = sandbox
         shown = Path(f"/proc/{sandbox.init_pid}/root{WORKSPACE}")
         self._closed = bool(os.statvfs(shown).f_flag & os.ST_RDONLY)

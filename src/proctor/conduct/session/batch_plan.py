@@ -100,7 +100,7 @@ def begin_batch(
         for agent in agents:
             refuse_secrets_in_files(machine, contract, agent, files, kept)
     _require_prices(kept, pairs)
-    machine.require(contracts.values(), acting=any(acts_in_sandbox(texts) for texts, _ in pairs))
+    machine.require(contracts.values(), acting=any(acts_in_sandbox(texts) for texts, _ in pairs), model=any(models))
     machine.require_no_answers_in_images(contracts.values())
     named = [(path, content_id(contract)) for path, contract in contracts.items()]
     batch = new_batch(machine.clock, machine.entropy, digests, files, named, repeats, kept)
@@ -206,7 +206,11 @@ def reopen_batch(machine: Machine, batch_id: str, agents: Sequence[str] = (), re
             if now != batch.digests.get(pair, now):
                 raise _changed("agent", pair[0])
         _require_prices(batch.settings, dict.fromkeys((asked[place.agent], place.model) for place in places))
-        machine.require(contracts.values(), acting=any(acts_in_sandbox(place.agent) for place in places))
+        machine.require(
+            contracts.values(),
+            acting=any(acts_in_sandbox(place.agent) for place in places),
+            model=any(place.model for place in places),
+        )
         machine.require_no_answers_in_images(contracts.values())
         tries = tuple(replace(one, place=replace(one.place, agent=asked[one.place.agent])) for one in left)
         earlier = tuple(_finished(RunDirectory(path)) for path in done.values())

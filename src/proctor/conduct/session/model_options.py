@@ -19,6 +19,7 @@ from proctor.conduct.replay.trace_replay import recorded_calls
 from proctor.conduct.run.model_gateway import ModelPlan
 from proctor.execute.agents.agent_file import AgentFile
 from proctor.execute.agents.options import option_name
+from proctor.execute.gateway.dialects.dialect_routes import PLUG_INS, find_dialect
 from proctor.execute.gateway.gateway_settings import Settings, Upstream
 from proctor.execute.gateway.scripted.script_file import load_script
 from proctor.execute.monitor.price_table import TABLE_BYTES, PriceTable, load_prices
@@ -96,8 +97,9 @@ def _per_model(options: Mapping[str, Any], models: Sequence[str]) -> dict[str, s
                 which = f"for {model}" if model else "for all models"
                 hint = f"{option} MODEL=VALUE gives a value for one model"
                 raise UsageFault(f"given twice {which}", where=option, hint=hint)
-            if name == "dialect" and value not in ALL_DIALECTS:
-                raise UsageFault(f"not a dialect: {value[:100]!r}", where=option, hint=", ".join(ALL_DIALECTS))
+            if name == "dialect" and value not in ALL_DIALECTS and value not in PLUG_INS.names():
+                known = ", ".join((*ALL_DIALECTS, *PLUG_INS.names()))
+                raise UsageFault(f"not a dialect: {value[:100]!r}", where=option, hint=known)
             held[name] = str(Path(value).absolute()) if name == "key_file" and value else value
     return {**common, "per_model": json.dumps(named, sort_keys=True) if named else ""}
 
@@ -128,6 +130,8 @@ def dialects_of(model: str, options: Mapping[str, str]) -> tuple[str, ...]:
     provider, _, _ = model.partition("/")
     dialects = PROVIDERS[provider].dialects if provider in PROVIDERS else ALL_DIALECTS
     wanted = options.get("dialect", "")
+    if wanted and wanted not in ALL_DIALECTS and provider not in PROVIDERS:
+        return (find_dialect(wanted).name,)
     if wanted and wanted not in dialects:
         raise UsageFault(f"{provider} does not speak {wanted!r}", hint=f"it speaks {', '.join(dialects)}")
     return (wanted,) if wanted else dialects

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from proctor.base.entry_points import DIALECTS as DIALECT_GROUP
 from proctor.base.errors import ContractError, InfrastructureFault, Mistake, UsageFault
 from proctor.base.files import read_bounded
 from proctor.contract.composite_types import Either, Field, ListOf, MapOf, Part, Shape, Variants
@@ -66,7 +67,12 @@ AGENT_FILE = Shape(
         Field("endpoint", ANY, "The base URL of the model's provider.", ""),
         Field("key_env", _KEY_VARIABLE, "The variable that holds the key.", ""),
         Field("key_file", _OPTIONAL_PATH, "A file that holds the key.", ""),
-        Field("dialect", Text("a dialect", choices=DIALECTS, empty=True), "The one way to talk to the model.", ""),
+        Field(
+            "dialect",
+            Text("a dialect", choices=DIALECTS, empty=True, group=DIALECT_GROUP),
+            "The one way to talk to the model.",
+            "",
+        ),
         Field("effort", Text("an effort", choices=EFFORTS, empty=True), "How much the model is to reason.", ""),
         Field("temperature", Decimal(), "The temperature of the model's answers.", ""),
         Field("small_model", ANY, "A second model of the provider, by name, for the agent's small tasks.", ""),

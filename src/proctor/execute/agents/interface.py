@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
+from proctor.base.entry_points import DIALECTS as DIALECT_GROUP
+from proctor.base.entry_points import registered_names
 from proctor.contract.model import Contract
 from proctor.execute.agents.options import NO_OPTIONS, AgentOptions
 from proctor.execute.sandbox.interface import Command, CommandResult, Mount, Output
@@ -24,6 +26,11 @@ BRIEFING = "/proctor/briefing.md"
 
 DIALECTS = ("chat", "responses", "anthropic", "gemini")
 """The ways to talk to a model: OpenAI Chat Completions and Responses, Anthropic Messages, Gemini generateContent."""
+
+
+def known_dialects() -> tuple[str, ...]:
+    """The dialects, with those that installed packages add."""
+    return (*DIALECTS, *(name for name in registered_names(DIALECT_GROUP) if name not in DIALECTS))
 
 
 @dataclass(frozen=True)

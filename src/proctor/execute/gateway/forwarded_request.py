@@ -14,7 +14,7 @@ from urllib.parse import parse_qsl, urlencode
 
 import orjson
 
-from proctor.execute.gateway.dialects.dialect_routes import DIALECTS
+from proctor.execute.gateway.dialects.dialect_routes import find_dialect
 from proctor.execute.gateway.dialects.interface import GENERATE, Body, Refused, Route, Rules
 from proctor.execute.gateway.dialects.provider_json import count_media, parse_request
 from proctor.execute.gateway.gateway_settings import Settings
@@ -49,7 +49,7 @@ def prepare(
     limit: int | None = None,
 ) -> Prepared:
     """The request to forward; ``Refused`` where it may not be. ``limit`` is the output that the budget allows."""
-    dialect = DIALECTS[route.dialect]
+    dialect = find_dialect(route.dialect)
     rules = rules_of(settings)
     original = parse_request(data)
     body = dict(original)

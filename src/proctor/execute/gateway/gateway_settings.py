@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from urllib.parse import parse_qsl, urlsplit
 
+from proctor.base.entry_points import DIALECTS, registered_names
 from proctor.base.errors import UsageFault
 
 DIALECT_NAMES = ("chat", "responses", "anthropic", "gemini")
@@ -145,6 +146,7 @@ class Settings:
 
     def __post_init__(self) -> None:
         unknown = sorted(set(self.upstreams) - set(DIALECT_NAMES))
+        unknown = [name for name in unknown if name not in registered_names(DIALECTS)]
         if unknown:
             raise UsageFault(f"there is no dialect {unknown[0]!r}", hint=f"one of {', '.join(DIALECT_NAMES)}")
         self._one_of("provider_tools", ("strip", "refuse", "allow"))

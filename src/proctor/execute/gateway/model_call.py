@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 import orjson
 
-from proctor.execute.gateway.dialects.dialect_routes import DIALECTS
+from proctor.execute.gateway.dialects.dialect_routes import find_dialect
 from proctor.execute.gateway.dialects.interface import GENERATE, Message, ModelAnswer, Usage
 from proctor.execute.gateway.dialects.provider_json import shallow
 from proctor.execute.gateway.forwarded_request import Prepared
@@ -78,7 +78,7 @@ class ModelCall:
         self.aborted = CLIENT_ABORT
         self._state = state
         self._limits: Limits = state.settings.limits
-        self._dialect = DIALECTS[self.forward.dialect]
+        self._dialect = find_dialect(self.forward.dialect)
         self._limit = prepared.limit
         self._reservation = reservation
         self._fresh: list[PlacedMessage] | None = None

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from proctor.execute.gateway.dialects.dialect_routes import DIALECTS, likely, listing, route
+from proctor.execute.gateway.dialects.dialect_routes import find_dialect, likely, listing, route
 from proctor.execute.gateway.dialects.interface import GENERATE, MODELS, Refused, Route
 from proctor.execute.gateway.forwarded_request import prepare
 from proctor.execute.gateway.gateway_state import GatewayState
@@ -144,7 +144,7 @@ class Server:
         state = self._state
         if state.recorder.problem is not None:
             return self._error(likely(request.path).name, Refused("closed", "the record of this run is closed", 503))
-        found = route(request.method, request.path)
+        found = route(request.method, request.path, desk.settings.upstreams)
         dialect = found.dialect if found is not None else likely(request.path).name
         number = state.next_number()
         body = b""
@@ -249,7 +249,7 @@ class Server:
             status, code = (502, failure.kind) if failure is not None else (500, "gateway")
             if code == "diverged":
                 return self._error(call.forward.dialect, Refused(code, message, 400))
-            return self._json(status, DIALECTS[call.forward.dialect].error(status, code, message))
+            return self._json(status, find_dialect(call.forward.dialect).error(status, code, message))
         response = web.StreamResponse(status=first.status, headers=first.headers)
         await response.prepare(request)
         while not isinstance(piece := await call.take(), End):
@@ -262,7 +262,7 @@ class Server:
         return response
 
     def _error(self, dialect: str, refused: Refused) -> web.Response:
-        body = DIALECTS[dialect].error(refused.status, refused.code, f"Proctor: {refused.message}")
+        body = find_dialect(dialect).error(refused.status, refused.code, f"Proctor: {refused.message}")
         return self._json(refused.status, body, _NO_RETRY)
 
     def _json(self, status: int, body: Any, headers: dict[str, str] | None = None) -> web.Response:

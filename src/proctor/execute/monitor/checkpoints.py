@@ -80,10 +80,10 @@ def stand_still(sandbox: Sandbox, seconds: float = REST_SECONDS) -> bool:
     continues for a moment and is frozen again.
     """
     sandbox.freeze()
-    if getattr(sandbox, "freezes", False):
+    if sandbox.freezes:
         return True
     deadline = time.monotonic() + seconds
-    while not come_to_rest(getattr(sandbox, "init_pid", 0), min(seconds, TRY_SECONDS)):
+    while not come_to_rest(sandbox.init_pid, min(seconds, TRY_SECONDS)):
         if time.monotonic() >= deadline:
             return False
         sandbox.thaw()
@@ -106,7 +106,7 @@ def roll_back(
     stops everything (see ``stand_still``). With ``thaw=False`` the sandbox stays frozen, because the caller had frozen
     it before.
     """
-    init = getattr(sandbox, "init_pid", 0)
+    init = sandbox.init_pid
     view = workspace.view()
     layers = view.lowers if isinstance(view, Overlay) else ()
     if layers and not init:
@@ -120,7 +120,7 @@ def roll_back(
         try:
             if end:
                 _end(sandbox, init)  # pid 1 answered before and after its root was opened, so it was its root
-            elif layers and str(start_ticks(init)) != getattr(sandbox, "init_start", ""):
+            elif layers and str(start_ticks(init)) != sandbox.init_start:
                 raise InfrastructureFault("the sandbox has ended")
             return restore(root, sides, PARTS)
         except OSError as error:

@@ -220,11 +220,31 @@ class Usage:
 
 
 class Sandbox(Protocol):
-    """A live sandbox."""
+    """A live sandbox. ``CommandSandbox`` has everything of it that a backend without a guard need not write."""
 
     @property
     def guard(self) -> Guard | None:
         """The guard that the plan asked for."""
+        ...
+
+    @property
+    def init_pid(self) -> int:
+        """The pid on the host of pid 1 inside, whose namespaces are those of the sandbox; 0 if it is not watched."""
+        ...
+
+    @property
+    def init_start(self) -> str:
+        """When that process started, as ``sandbox_records.start_time`` gives it; empty if it is not watched."""
+        ...
+
+    @property
+    def alive(self) -> bool:
+        """Whether processes may still run inside."""
+        ...
+
+    @property
+    def freezes(self) -> bool:
+        """Whether a freeze is complete when it returns; otherwise processes are only told to stop."""
         ...
 
     def run(self, command: Command, ends: tuple[int, int] | None = None) -> CommandResult:
@@ -246,6 +266,22 @@ class Sandbox(Protocol):
 
     def usage(self) -> Usage: ...
 
+    def set_workspace_writable(self, writable: bool) -> bool:
+        """Make the workspace writable or read-only; false when a file in it is open for writing."""
+        ...
+
+    def active_ns(self) -> int:
+        """A steady clock that stands still while the sandbox is frozen, or its time is not the agent's."""
+        ...
+
+    def stop_clock(self, stopped: bool) -> None:
+        """Let ``active_ns`` stand still, or go on, while the processes of the sandbox run."""
+        ...
+
+    def paused_outside(self) -> bool:
+        """Whether a process outside Proctor keeps the sandbox frozen at this moment; asked many times a second."""
+        ...
+
     def close(self) -> None:
         """End everything and remove what the sandbox had set up; safe to call twice."""
         ...
@@ -257,10 +293,18 @@ class Sandbox(Protocol):
     ) -> None: ...
 
 
-class Backend(Protocol):
+class SandboxBackend(Protocol):
     """A way to isolate, such as bubblewrap."""
 
     name: str
+
+    @property
+    def watched(self) -> bool:
+        """Whether its sandboxes have the guard that a plan asks for, and a pid 1 whose namespaces can be entered.
+
+        Without, nothing that an agent tries is seen: contracts that need it are refused, and reports say so.
+        """
+        ...
 
     def identity(self) -> Mapping[str, str]:
         """What identifies the root that sandboxes see: kind, operating system, digest of packages, tool versions."""
@@ -272,6 +316,10 @@ class Backend(Protocol):
 
     def overlays(self) -> bool:
         """Whether workspaces can be overlays here, or have to be plain trees."""
+        ...
+
+    def missing(self, require: tuple[str, ...]) -> tuple[str, ...]:
+        """One line for each requirement of ``require`` (``cgroup``, ``overlay``) that this machine does not meet."""
         ...
 
     def open(self, plan: SandboxPlan) -> Sandbox:

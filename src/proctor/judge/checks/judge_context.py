@@ -18,7 +18,7 @@ from proctor.base.clock import Clock, Entropy
 from proctor.base.errors import ProctorError
 from proctor.execute.prepare import PreparedBase
 from proctor.execute.sandbox.guard import GuardPlan
-from proctor.execute.sandbox.interface import Backend, Mount, Sandbox
+from proctor.execute.sandbox.interface import Mount, Sandbox, SandboxBackend
 from proctor.execute.workspace.layer_store import Layer
 from proctor.execute.workspace.workspace import Workspace, base_stack
 from proctor.judge.checks.inverted_tests.variant_pool import Pool
@@ -66,7 +66,7 @@ class JudgeContext:
     """
 
     prepared: PreparedBase
-    backend: Backend
+    backend: SandboxBackend
     scratch: Path
     trace: TraceWriter
     run: RunDirectory

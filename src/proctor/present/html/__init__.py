@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from proctor.base.errors import UsageFault
@@ -14,10 +14,12 @@ from proctor.present.html.costs_section import costs
 from proctor.present.html.decision_section import decision
 from proctor.present.html.evidence_links import Evidence, appendix, evidence_list, runs
 from proctor.present.html.failures_section import funnel, modes
+from proctor.present.html.package_section import package_section
 from proctor.present.html.page_layout import document
 from proctor.present.html.plan_and_limitations import cannot, comparability, counterfactual, deviations, plan, scope
 from proctor.present.html.success_rates import agents, strata
 from proctor.present.html.survival_section import survival
+from proctor.present.package_sections import MadeSection
 
 SECTIONS = (
     agents,
@@ -41,8 +43,8 @@ SECTIONS = (
 """The order of the page. The list of evidence comes after everything that asks for it."""
 
 
-def page(findings: Mapping[str, Any]) -> bytes:
-    """The report on ``findings``."""
+def page(findings: Mapping[str, Any], more: Sequence[MadeSection] = ()) -> bytes:
+    """The report on ``findings``; ``more`` are sections of installed packages, which come last."""
     if findings.get("kind") != "proctor.findings" or findings.get("schema") != 1:
         raise UsageFault(
             "this is no findings file of a version that can be shown",
@@ -52,4 +54,5 @@ def page(findings: Mapping[str, Any]) -> bytes:
     every = evidence.everything()
     first = decision(findings, evidence)
     sections = [section for make in SECTIONS if (section := make(findings, evidence))]
+    sections += map(package_section, more)
     return document(findings, first, sections, every).encode()

@@ -19,7 +19,7 @@ from proctor.base.canonical import NotCanonical, digest
 from proctor.base.entry_points import ADAPTERS, NAME, NAME_CHARACTERS, PlugIns
 from proctor.base.errors import UsageFault
 from proctor.execute.agents.adapters.interface import Adapter, Launch, Order, Recipe
-from proctor.execute.agents.interface import DIALECTS, ModelAccess
+from proctor.execute.agents.interface import ModelAccess, known_dialects
 from proctor.execute.agents.options import SPECIAL
 
 PINNED = {
@@ -69,8 +69,8 @@ def adapter_problems(adapter: Any, name: str) -> Iterator[str]:
     yield from _recipe_problems(adapter.recipe)
     if not _texts(adapter.dialects) or not adapter.dialects or len(set(adapter.dialects)) != len(adapter.dialects):
         yield "its dialects are not a tuple of different names"
-    elif strange := [one for one in adapter.dialects if one not in DIALECTS]:
-        yield f"there is no dialect {strange[0]!r}; there are {', '.join(DIALECTS)}"
+    elif strange := [one for one in adapter.dialects if one not in known_dialects()]:
+        yield f"there is no dialect {strange[0]!r}; there are {', '.join(known_dialects())}"
     if not _texts(adapter.trajectory):
         yield "its trajectory is not a tuple of patterns"
     else:

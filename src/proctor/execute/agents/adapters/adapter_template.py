@@ -9,7 +9,7 @@ from proctor.base.entry_points import ADAPTERS, NAME
 from proctor.base.errors import UsageFault
 from proctor.base.files import write_whole
 from proctor.execute.agents.adapters.adapter_registry import NAMES, OTHER_KINDS, PINNED
-from proctor.execute.agents.interface import DIALECTS
+from proctor.execute.agents.interface import known_dialects
 
 _PROGRAM = re.compile(r"[\w@.-]+(?:/[\w@.-]+)*", re.ASCII)
 
@@ -127,9 +127,9 @@ def write_skeleton(
     if not PINNED[registry].fullmatch(package):
         form = "NAME@VERSION" if registry == "npm" else "NAME==VERSION"
         raise UsageFault(f"not a pinned release: {package[:200]!r}", hint=f"write it as {form}")
-    strange = [one for one in dialects if one not in DIALECTS]
+    strange = [one for one in dialects if one not in known_dialects()]
     if strange:
-        raise UsageFault(f"there is no dialect {strange[0][:60]!r}", hint=f"there are {', '.join(DIALECTS)}")
+        raise UsageFault(f"there is no dialect {strange[0][:60]!r}", hint=f"there are {', '.join(known_dialects())}")
     if directory.exists() and (not directory.is_dir() or any(directory.iterdir())):
         raise UsageFault("this exists and is not an empty directory", where=str(directory), hint="choose another place")
     if program and not _PROGRAM.fullmatch(program):

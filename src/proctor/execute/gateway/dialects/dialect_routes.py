@@ -4,21 +4,44 @@ and the list of models in a form that every client can read.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
 from typing import Any
 
+from proctor.base.entry_points import DIALECTS as DIALECT_GROUP
+from proctor.base.entry_points import PlugIns, lacks_methods
 from proctor.execute.gateway.dialects.anthropic import Anthropic
 from proctor.execute.gateway.dialects.chat import Chat
 from proctor.execute.gateway.dialects.gemini import Gemini
 from proctor.execute.gateway.dialects.interface import Dialect, Refused, Route
 from proctor.execute.gateway.dialects.responses import Responses
 
+METHODS = ("route", "asked", "prepare", "limit", "forwarded_path", "answered", "collector", "error", "headers")
 DIALECTS: dict[str, Dialect] = {one.name: one for one in (Chat(), Responses(), Anthropic(), Gemini())}
 
 
-def route(method: str, path: str) -> Route | None:
-    """Where a request goes; None for a path that no dialect knows."""
-    return next((found for dialect in DIALECTS.values() if (found := dialect.route(method, path))), None)
+def dialect_problems(dialect: Any, name: str) -> Iterator[str]:
+    """What keeps ``dialect``, whose entry point is ``name``, from being used."""
+    if isinstance(dialect, type):
+        yield "it is a class, not an object: make one of it"
+    yield from lacks_methods(dialect, *METHODS)
+    if getattr(dialect, "name", None) != name:
+        yield f"its name is {getattr(dialect, 'name', None)!r}, that of its entry point is {name!r}"
+
+
+PLUG_INS: PlugIns[Dialect] = PlugIns(DIALECT_GROUP, "dialect", DIALECTS, dialect_problems)
+
+
+@cache
+def find_dialect(name: str) -> Dialect:
+    """The dialect ``name``."""
+    return DIALECTS.get(name) or PLUG_INS.require(name)
+
+
+def route(method: str, path: str, others: Iterable[str] = ()) -> Route | None:
+    """Where a request goes; None for a path that neither a built-in dialect nor one of the ``others`` knows."""
+    dialects = (*(find_dialect(name) for name in others if name not in DIALECTS), *DIALECTS.values())
+    return next((found for dialect in dialects if (found := dialect.route(method, path))), None)
 
 
 def likely(path: str) -> Dialect:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import orjson
 
-from proctor.execute.gateway.dialects.dialect_routes import DIALECTS, likely, listing, route
+from proctor.execute.gateway.dialects.dialect_routes import find_dialect, likely, listing, route
 from proctor.execute.gateway.dialects.interface import COUNT, MODELS, ModelRequest, Refused
 from proctor.execute.gateway.dialects.provider_json import parse_request
 from proctor.execute.gateway.scripted.script_file import load_script
@@ -56,7 +56,7 @@ class Engine:
         turn, reply = reply_to(self._script, asked, data)
         if turn.error is not None:
             retry = {} if turn.error.retry_after is None else {"retry-after": str(turn.error.retry_after)}
-            body = DIALECTS[dialect].error(turn.error.status, "scripted", turn.error.message)
+            body = find_dialect(dialect).error(turn.error.status, "scripted", turn.error.message)
             return ScriptedReply(turn.error.status, {**json, **retry}, (orjson.dumps(body),))
         voice = DIALECT_WRITERS[dialect]
         if asked.stream and events:
@@ -126,7 +126,7 @@ def application(engine: Engine, key: str = "") -> web.Application:
 
     async def answer(request: web.Request) -> web.StreamResponse:
         found = route(request.method, request.path)
-        dialect = DIALECTS[found.dialect] if found is not None else likely(request.path)
+        dialect = find_dialect(found.dialect) if found is not None else likely(request.path)
         if key and not any(key in value for value in request.headers.values()):
             return _json(401, dialect.error(401, "key", f"no key, or a wrong one; this server knows {key}"))
         if found is None:

@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
-from proctor.execute.gateway.dialects.dialect_routes import DIALECTS
+from proctor.execute.gateway.dialects.dialect_routes import find_dialect
 from proctor.execute.gateway.gateway_settings import Limits, Upstream
 from proctor.execute.gateway.sources.interface import NETWORK, TIMEOUT, Answer, ForwardedRequest, SourceFault
 
@@ -44,7 +44,7 @@ class Provider:
         upstream = self._upstreams[forward.dialect]
         headers = {**forward.headers, "Content-Type": "application/json", "Accept-Encoding": "identity"}
         if upstream.key:
-            headers |= DIALECTS[forward.dialect].headers(upstream.key)
+            headers |= find_dialect(forward.dialect).headers(upstream.key)
         url = URL(upstream.address(forward.dialect, forward.path, forward.query), encoded=True)
         try:
             async with self._session.post(url, data=forward.data, headers=headers, allow_redirects=False) as response:

@@ -117,7 +117,7 @@ class Sampler:
         self._top = workspace.upper
         self._clock = clock
         self._start_ns = clock.steady_ns()
-        self._init = getattr(sandbox, "init_pid", 0)
+        self._init = sandbox.init_pid
         self._started = start_ticks(self._init) if self._init else None
         self._disk = disk_of(workspace)
         self._disk_use = DiskUse()

@@ -54,9 +54,10 @@ def _is_program(path: str) -> bool:
 
 
 class BubblewrapBackend:
-    """Implements ``Backend``. ``sessions`` is the directory for records of live sandboxes (see ``sessions.sweep``)."""
+    """Implements ``SandboxBackend``; ``sessions`` is the directory for records of live sandboxes."""
 
     name = "bubblewrap"
+    watched = True
 
     def __init__(self, sessions: Path, *, place: Place | None = None) -> None:
         self._sessions = sessions

@@ -192,6 +192,11 @@ class LiveSandbox:
         return self._guarded.init_pid
 
     @property
+    def alive(self) -> bool:
+        """Whether pid 1 is still there, and with it what it started."""
+        return start_time(self.init_pid) == self.init_start
+
+    @property
     def freezes(self) -> bool:
         """Whether a freeze is complete when it returns; without a freezer, processes only get the signal to stop."""
         return self._guarded.group.place.freezes

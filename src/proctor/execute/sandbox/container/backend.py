@@ -48,7 +48,7 @@ ROOT_ENGINE = (
 
 
 class ContainerBackend:
-    """Implements ``Backend``.
+    """Implements ``SandboxBackend``.
 
     ``sessions`` is the directory for records of live sandboxes (see ``sessions.sweep``), ``socket`` the engine's Unix
     socket, ``layers`` the digests of the image's layers, ``hide`` the paths or globs of the image that no sandbox
@@ -56,6 +56,7 @@ class ContainerBackend:
     """
 
     name = "container"
+    watched = True
 
     def __init__(self, sessions: Path, socket: str, layers: tuple[str, ...], hide: tuple[str, ...] = ()) -> None:
         self._sessions = sessions.absolute()

@@ -29,10 +29,10 @@ from proctor.execute.sandbox.interface import (
     HOME,
     SETUP,
     WORKSPACE,
-    Backend,
     Command,
     Limits,
     Sandbox,
+    SandboxBackend,
     SandboxPlan,
     Tree,
     owner,
@@ -133,7 +133,7 @@ PACKAGES_BYTES = 64 << 20
 ENVIRONMENT = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "LANG": "C.UTF-8"}
 
 
-def of_image(home: Path, layers: tuple[str, ...], hide: tuple[str, ...], backend: Backend) -> Mapping[str, str]:
+def of_image(home: Path, layers: tuple[str, ...], hide: tuple[str, ...], backend: SandboxBackend) -> Mapping[str, str]:
     """Kind, layers, operating system, digest of the packages and versions of the tools of the image ``layers``.
 
     What ``hide`` names in the image is not looked at.
@@ -153,7 +153,7 @@ def of_image(home: Path, layers: tuple[str, ...], hide: tuple[str, ...], backend
     return kept[key]
 
 
-def _find(home: Path, backend: Backend) -> dict[str, str]:
+def _find(home: Path, backend: SandboxBackend) -> dict[str, str]:
     top = Path(tempfile.mkdtemp(dir=home, prefix=".image-"))
     try:
         for directory in (top / "workspace", top / "setup"):

@@ -15,6 +15,7 @@ from proctor.base.canonical import digest
 from proctor.base.dataclass_fields import field_items
 from proctor.conduct.machine import Machine
 from proctor.contract.model import Contract
+from proctor.execute.sandbox.sandbox_registry import isolation_of
 
 Identity: TypeAlias = tuple[tuple[str, str], ...]
 """The fields of a manifest that say which machine made a run, each with its value."""
@@ -53,7 +54,7 @@ def identity_of(manifest: Mapping[str, Any]) -> Identity:
 def identity_here(machine: Machine, contract: Contract) -> Identity:
     """The machine that would make a run of ``contract`` now."""
     backend = machine.backend(contract)
-    return _flat(backend.name, backend.identity(), backend.isolation(), proctor.__version__)
+    return _flat(backend.name, backend.identity(), isolation_of(backend), proctor.__version__)
 
 
 def _flat(backend: object, identity: Mapping[str, Any], isolation: Mapping[str, Any], version: object) -> Identity:

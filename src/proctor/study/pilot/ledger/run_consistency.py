@@ -175,6 +175,7 @@ PARTS = (
     "limits.",
     "seeds.",
     "locale",
+    "plugins.",
     "configuration.watch.",
     "repository",
 )

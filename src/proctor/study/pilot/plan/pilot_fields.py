@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from decimal import Decimal as Exact
 from typing import Any
 
+from proctor.base.entry_points import DIALECTS as DIALECT_GROUP
 from proctor.conduct.briefing import MOST_SEED
 from proctor.contract.composite_types import OMITTED, Either, Field, ListOf, MapOf, Shape
 from proctor.contract.scalar_types import Decimal, Flag, Money, Optional, Text, Whole, shown, whole
@@ -80,7 +81,7 @@ METHOD = Shape(
         Field("key_file", OPTIONAL_PATH, "A file that holds the key.", pilot_model.Method.key_file),
         Field(
             "dialect",
-            Text("a dialect", choices=DIALECTS, empty=True),
+            Text("a dialect", choices=DIALECTS, empty=True, group=DIALECT_GROUP),
             "The one way to talk to the model.",
             pilot_model.Method.dialect,
         ),

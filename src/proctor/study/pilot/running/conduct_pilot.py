@@ -101,7 +101,9 @@ class PilotFiller:
 def require_machine(machine: Machine, made: Draft) -> None:
     """Refuse a machine that cannot run this pilot, and images that contain answers, before anything is spent."""
     suite = [task.loaded for task in made.suite]
-    machine.require(suite, acting=any(acts_in_sandbox(method.agent) for method in made.pilot.methods))
+    methods = made.pilot.methods
+    acting = any(acts_in_sandbox(method.agent) for method in methods)
+    machine.require(suite, acting=acting, model=any(method.model for method in methods))
     machine.require_no_answers_in_images(suite)
 
 
