@@ -37,14 +37,79 @@ from proctor.base.entry_points import (
     SANDBOXES,
     PlugIns,
 )
+from proctor.base.entry_points import Package as Package
+from proctor.base.errors import ContractError as ContractError
+from proctor.base.errors import InfrastructureFault as InfrastructureFault
+from proctor.base.errors import ProctorError as ProctorError
+from proctor.base.errors import UsageFault as UsageFault
+from proctor.contract.model import Contract as Contract
+from proctor.contract.model import InputFile as InputFile
+from proctor.contract.model import Source as Source
 from proctor.execute.agents import registry as agent_registry
 from proctor.execute.agents.adapters import adapter_registry
+from proctor.execute.agents.adapters.interface import Adapter as Adapter
+from proctor.execute.agents.adapters.interface import Launch as Launch
+from proctor.execute.agents.adapters.interface import Order as Order
+from proctor.execute.agents.adapters.interface import Recipe as Recipe
+from proctor.execute.agents.adapters.interface import node_program as node_program
+from proctor.execute.agents.adapters.interface import python_program as python_program
+from proctor.execute.agents.interface import Agent as Agent
+from proctor.execute.agents.interface import AgentContext as AgentContext
+from proctor.execute.agents.interface import AgentDescription as AgentDescription
+from proctor.execute.agents.interface import AgentRequest as AgentRequest
+from proctor.execute.agents.interface import Ending as Ending
+from proctor.execute.agents.interface import ModelAccess as ModelAccess
 from proctor.execute.gateway.dialects import dialect_routes
+from proctor.execute.gateway.dialects.interface import Call as Call
+from proctor.execute.gateway.dialects.interface import Collector as Collector
+from proctor.execute.gateway.dialects.interface import Dialect as Dialect
+from proctor.execute.gateway.dialects.interface import Message as Message
+from proctor.execute.gateway.dialects.interface import ModelAnswer as ModelAnswer
+from proctor.execute.gateway.dialects.interface import ModelRequest as ModelRequest
+from proctor.execute.gateway.dialects.interface import Refused as Refused
+from proctor.execute.gateway.dialects.interface import Result as Result
+from proctor.execute.gateway.dialects.interface import Route as Route
+from proctor.execute.gateway.dialects.interface import Rules as Rules
+from proctor.execute.gateway.dialects.interface import Tool as Tool
+from proctor.execute.gateway.dialects.interface import Usage as ModelUsage
 from proctor.execute.inputs import input_cache
+from proctor.execute.inputs.interface import InputRequest as InputRequest
+from proctor.execute.inputs.interface import InputSource as InputSource
+from proctor.execute.inputs.interface import NoSuchInput as NoSuchInput
+from proctor.execute.inputs.interface import Unreachable as Unreachable
 from proctor.execute.monitor.breakers import breaker_registry
+from proctor.execute.monitor.breakers.breaker_settings import Settings as Settings
+from proctor.execute.monitor.breakers.interface import Breaker as Breaker
+from proctor.execute.monitor.breakers.interface import Trip as Trip
+from proctor.execute.monitor.breakers.interface import evidence_of as evidence_of
+from proctor.execute.monitor.run_state import RunState as RunState
 from proctor.execute.sandbox import sandbox_registry
+from proctor.execute.sandbox.command_sandbox import CommandSandbox as CommandSandbox
+from proctor.execute.sandbox.guard import Guard as Guard
+from proctor.execute.sandbox.guard import GuardPlan as GuardPlan
+from proctor.execute.sandbox.interface import Command as Command
+from proctor.execute.sandbox.interface import CommandResult as CommandResult
+from proctor.execute.sandbox.interface import Limits as Limits
+from proctor.execute.sandbox.interface import Mount as Mount
+from proctor.execute.sandbox.interface import Output as Output
+from proctor.execute.sandbox.interface import Overlay as Overlay
+from proctor.execute.sandbox.interface import Sandbox as Sandbox
+from proctor.execute.sandbox.interface import SandboxBackend as SandboxBackend
+from proctor.execute.sandbox.interface import SandboxPlan as SandboxPlan
+from proctor.execute.sandbox.interface import Tree as Tree
+from proctor.execute.sandbox.interface import Usage as Usage
+from proctor.execute.sandbox.interface import owner as owner
 from proctor.judge.checks.results_readers import reader_registry
+from proctor.judge.checks.results_readers.interface import OUTCOMES as OUTCOMES
+from proctor.judge.checks.results_readers.interface import Collector as ResultsCollector
+from proctor.judge.checks.results_readers.interface import TestResults as TestResults
+from proctor.judge.checks.results_readers.interface import TooMuch as TooMuch
+from proctor.judge.checks.results_readers.reader_registry import ResultsReader as ResultsReader
 from proctor.present import package_sections
+from proctor.present.package_sections import Block as Block
+from proctor.present.package_sections import ReportSection as ReportSection
+from proctor.present.package_sections import SectionTable as SectionTable
+from proctor.record.trace.event import Event as Event
 
 TABLES: dict[str, PlugIns[Any]] = {
     AGENTS: agent_registry.PLUG_INS,
@@ -59,17 +124,70 @@ TABLES: dict[str, PlugIns[Any]] = {
 """The table of each entry-point group: the names of its built-in parts and of those that packages provide."""
 
 __all__ = [
-    *("TABLES", "Package", "PlugIns"),
-    *("ContractError", "InfrastructureFault", "ProctorError", "UsageFault"),
-    *("Contract", "Event", "InputFile", "Source"),
-    *("Agent", "AgentContext", "AgentDescription", "AgentRequest", "Ending", "ModelAccess"),
-    *("Adapter", "Launch", "Order", "Recipe", "node_program", "python_program"),
-    *("Command", "CommandResult", "CommandSandbox", "Guard", "GuardPlan", "Limits", "Mount", "Output", "Overlay"),
-    *("Sandbox", "SandboxBackend", "SandboxPlan", "Tree", "Usage"),
-    *("ResultsCollector", "ResultsReader", "TestResults", "TooMuch"),
-    *("InputRequest", "InputSource", "NoSuchInput", "Unreachable"),
-    *("Call", "Collector", "Dialect", "Message", "ModelAnswer", "ModelRequest", "ModelUsage", "Refused", "Result"),
-    *("Route", "Rules", "Tool"),
-    *("Breaker", "RunState", "Settings", "Trip", "evidence_of"),
-    *("Block", "ReportSection", "SectionTable"),
+    "OUTCOMES",
+    "TABLES",
+    "Adapter",
+    "Agent",
+    "AgentContext",
+    "AgentDescription",
+    "AgentRequest",
+    "Block",
+    "Breaker",
+    "Call",
+    "Collector",
+    "Command",
+    "CommandResult",
+    "CommandSandbox",
+    "Contract",
+    "ContractError",
+    "Dialect",
+    "Ending",
+    "Event",
+    "Guard",
+    "GuardPlan",
+    "InfrastructureFault",
+    "InputFile",
+    "InputRequest",
+    "InputSource",
+    "Launch",
+    "Limits",
+    "Message",
+    "ModelAccess",
+    "ModelAnswer",
+    "ModelRequest",
+    "ModelUsage",
+    "Mount",
+    "NoSuchInput",
+    "Order",
+    "Output",
+    "Overlay",
+    "Package",
+    "ProctorError",
+    "Recipe",
+    "Refused",
+    "ReportSection",
+    "Result",
+    "ResultsCollector",
+    "ResultsReader",
+    "Route",
+    "Rules",
+    "RunState",
+    "Sandbox",
+    "SandboxBackend",
+    "SandboxPlan",
+    "SectionTable",
+    "Settings",
+    "Source",
+    "TestResults",
+    "TooMuch",
+    "Tool",
+    "Tree",
+    "Trip",
+    "Unreachable",
+    "Usage",
+    "UsageFault",
+    "evidence_of",
+    "node_program",
+    "owner",
+    "python_program",
 ]

@@ -139,7 +139,7 @@ def command(
 def _manifest(run: RunDirectory) -> Mapping[str, Any]:
     """The manifest of ``run``; nothing where it cannot be read, which the verification says."""
     try:
-        found = run.read_json(run.manifest)
+        found: dict[str, Any] = run.read_json(run.manifest)
         took_part(found)
     except (OSError, ValueError, KeyError, TypeError, AttributeError, ProctorError):
         return {}

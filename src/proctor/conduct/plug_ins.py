@@ -15,8 +15,8 @@ from proctor.execute.gateway.dialects.dialect_routes import PLUG_INS as DIALECTS
 from proctor.execute.inputs.input_cache import PLUG_INS as INPUT_SOURCES
 from proctor.execute.monitor.breakers.breaker_registry import PLUG_INS as BREAKERS
 from proctor.execute.sandbox.sandbox_registry import PLUG_INS as SANDBOXES
-from proctor.record.manifest_model import PlugIn
 from proctor.judge.checks.results_readers.reader_registry import PLUG_INS as RESULTS_READERS
+from proctor.record.manifest_model import PlugIn
 
 TABLES: dict[str, PlugIns[Any]] = {
     "breakers": BREAKERS,
@@ -82,8 +82,8 @@ def notes_of(manifest: Mapping[str, Any]) -> list[str]:
     for one in took_part(manifest):
         state = ""
         if not one["here"]:
-            state = "; not installed here, and not needed to verify: its work cannot be repeated here"
+            state = "; it is not installed here, so its own work was not repeated"
         elif one["here"] != one["version"]:
-            state = f"; version {one['here']} is installed here"
+            state = f"; version {one['here']} is installed here, so its own work was not repeated"
         lines.append(f"{one['kind']} {one['name']} of the package {one['package']} {one['version']} took part{state}")
     return lines

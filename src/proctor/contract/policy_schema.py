@@ -166,17 +166,17 @@ POLICY = Shape(
         ),
         Field("rollback", ListOf(ROLLBACK), "When the workspace goes back to a checkpoint.", Policy.rollback),
         Field(
-            "breakers",
-            ListOf(Text("a breaker of an installed package", group=BREAKERS), unique=True),
-            "Breakers of installed packages that watch the run besides the built-in ones.",
-            Policy.breakers,
-        ),
-        Field(
             "rules",
             MapOf(CODES, Text("a grade", choices=policy.GRADES)),
             "The grade of an observation by the code of its alert, or of a family such as syscall-*; only violations "
             "count against a run.",
             {},
+        ),
+        Field(
+            "breakers",
+            ListOf(Text("a breaker of an installed package", group=BREAKERS), unique=True),
+            "Breakers of installed packages that watch the run besides the built-in ones.",
+            Policy.breakers,
         ),
     ),
 )

@@ -144,7 +144,7 @@ class Server:
         state = self._state
         if state.recorder.problem is not None:
             return self._error(likely(request.path).name, Refused("closed", "the record of this run is closed", 503))
-        found = route(request.method, request.path, desk.settings.upstreams)
+        found = route(request.method, request.path, state.settings.upstreams)
         dialect = found.dialect if found is not None else likely(request.path).name
         number = state.next_number()
         body = b""

@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from proctor.execute.monitor.breakers.breaker_panel import BreakerPanel, replay
+from proctor.execute.monitor.breakers.breaker_panel import BreakerPanel, decisions_of, replay
+from proctor.execute.monitor.breakers.breaker_registry import PLUG_INS
 from proctor.execute.monitor.breakers.breaker_settings import record_of_settings, settings_from, settings_of
 from proctor.execute.monitor.budget import projection
 from proctor.execute.prepare import base_environment
@@ -107,7 +108,7 @@ def breakers(subject: Subject) -> Iterator[Problem]:
     """The recorded alerts are those that the breakers give for the recorded events."""
     recorded = _watch(subject)
     if recorded is not None:
-        found = replay(subject.evidence.events, BreakerPanel(settings_from(recorded)))
+        found = replay(subject.evidence.events, _panel(subject, recorded))
         for text in found.differences[:10]:
             yield Problem("events.jsonl", f"the breakers decide differently: {text}")
 
@@ -117,11 +118,25 @@ def cost(subject: Subject) -> Iterator[Problem]:
     recorded = _watch(subject)
     if recorded is None:
         return
-    panel = BreakerPanel(settings_from(recorded))
+    panel = _panel(subject, recorded)
     for event in subject.evidence.events:
         if event.type == "cost.projected":
             yield from differs(place(event), "cost", dict(event.payload), projection(panel.facts.ledger), "the trace")
         panel.see(event)
+
+
+def _panel(subject: Subject, recorded: Any) -> BreakerPanel:
+    """The breakers of the run. Those of packages that are not installed in their recorded version are not asked."""
+    origins = (subject.evidence.manifest.get("plugins") or {}).get("breakers") or {}
+    settings = settings_from(recorded)
+    absent = [name for name in settings.breakers if not _is_here(name, origins.get(name))]
+    return BreakerPanel(settings, {name: decisions_of(subject.evidence.events, name) for name in absent})
+
+
+def _is_here(breaker: str, origin: Any) -> bool:
+    """Whether the package that provided ``breaker`` is installed in the same version."""
+    here = [{"package": package.name, "version": package.version} for package in PLUG_INS.packages(breaker)]
+    return here == [origin]
 
 
 def _watch(subject: Subject) -> Any:

@@ -31,6 +31,6 @@ def _is_number(value: Value) -> bool:
 def _cell(value: Value) -> Cell:
     if value is None:
         return Cell("-")
-    if isinstance(value, bool) or isinstance(value, str):
+    if isinstance(value, bool | str):
         return Cell(str(value))
     return Cell(f"{value:,}" if isinstance(value, int) else f"{value:.6g}", float(value))

@@ -9,7 +9,8 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any
 
-from proctor.execute.monitor.breakers.breaker_registry import CheckedBreaker, make_breakers
+from proctor.base.dataclass_fields import EMPTY
+from proctor.execute.monitor.breakers.breaker_registry import CheckedBreaker, Decisions, make_breakers
 from proctor.execute.monitor.breakers.breaker_settings import Settings
 from proctor.execute.monitor.breakers.cost_limit import CostCap
 from proctor.execute.monitor.breakers.count_limits import (
@@ -35,7 +36,8 @@ from proctor.record.trace.event import Event
 class BreakerPanel:
     """All breakers of one run."""
 
-    def __init__(self, settings: Settings | None = None) -> None:
+    def __init__(self, settings: Settings | None = None, recorded: Decisions = EMPTY) -> None:
+        """With ``recorded``, these breakers of packages are not asked: they decide as they did in a recorded run."""
         self.settings = settings = settings or Settings()
         deep = settings.sees_tree and settings.thresholds.repeats_below_calls
         self.facts = RunState(settings.prices or FALLBACK.table, settings.call_depth, settings.test_commands, deep)
@@ -43,7 +45,8 @@ class BreakerPanel:
         self._asked: set[tuple[str, str, str]] = set()
         self._reported_late: set[str] = set()
         self._reported_faults: set[str] = set()
-        self._breakers = make_breakers(self.facts, settings, envelopes_of(settings))
+        self._breakers = make_breakers(self.facts, settings, envelopes_of(settings), recorded)
+        self._recorded = recorded
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -65,7 +68,7 @@ class BreakerPanel:
 
     def fresh(self) -> BreakerPanel:
         """A panel with the same settings that has seen nothing."""
-        return BreakerPanel(self.settings)
+        return BreakerPanel(self.settings, self._recorded)
 
     def see(self, event: Event) -> tuple[Trip, ...]:
         """Take in one event and say what it trips, in the order of the breakers."""
@@ -185,6 +188,20 @@ def recorded_decisions(events: Iterable[Event]) -> tuple[Recorded, ...]:
             if alert is not None:
                 acts.setdefault(alert, event)
     return tuple(_recorded(event, acts.get(event.seq)) for event in alerts)
+
+
+def decisions_of(events: Iterable[Event], breaker: str) -> dict[int, tuple[Trip, ...]]:
+    """What ``breaker`` decided according to the events, by the number of the event at which it tripped."""
+    found: dict[int, tuple[Trip, ...]] = {}
+    for one in recorded_decisions(events):
+        trip = one.trip
+        if trip.breaker != breaker or not trip.evidence:
+            continue
+        if trip.action in (PAUSE, ROLLBACK):  # the panel has put a question or a rollback in place of its action
+            signals = {name: value for name, value in trip.signals.items() if name not in ("otherwise", "to", "then")}
+            trip = replace(trip, action=str(trip.signals.get("otherwise", NONE)), signals=signals)
+        found[trip.evidence[-1]] = (*found.get(trip.evidence[-1], ()), trip)
+    return found
 
 
 def replay(events: Iterable[Event], panel: BreakerPanel) -> Replay:

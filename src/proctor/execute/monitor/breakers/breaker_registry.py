@@ -7,11 +7,12 @@ decides is checked. If its code fails, it is not asked again and the run becomes
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from proctor.base.canonical import NotCanonical, canonical
+from proctor.base.dataclass_fields import EMPTY
 from proctor.base.entry_points import BREAKERS, PlugIns, lacks_methods, not_callable
 from proctor.base.errors import InfrastructureFault
 from proctor.contract.policy import is_own_code
@@ -147,12 +148,32 @@ LAST = "repeated-trips"
 PLUG_INS: PlugIns[Maker] = PlugIns(BREAKERS, "breaker", (*BUILT_IN, LAST), not_callable)
 
 
-def make_breakers(facts: RunState, settings: Settings, envelopes: Envelopes) -> tuple[Breaker, ...]:
-    """The breakers that the settings want, in order."""
+Decisions = Mapping[str, Mapping[int, tuple[Trip, ...]]]
+"""What breakers decided in a recorded run: by the name of the breaker and the number of the event."""
+
+
+def make_breakers(
+    facts: RunState, settings: Settings, envelopes: Envelopes, recorded: Decisions = EMPTY
+) -> tuple[Breaker, ...]:
+    """The breakers that the settings want, in order. The ``recorded`` ones of packages decide as they did."""
     made = (make(facts, settings, envelopes) for make in BUILT_IN.values())
     built_in = [breaker for breaker in made if breaker is not None]
-    others = [load_breaker(name, facts, settings) for name in settings.breakers]
+    others = [
+        RecordedBreaker(name, recorded[name]) if name in recorded else load_breaker(name, facts, settings)
+        for name in settings.breakers
+    ]
     return (*built_in, *others, RepeatedTrips(facts, settings.thresholds.repeated_trips))
+
+
+@dataclass(frozen=True)
+class RecordedBreaker:
+    """Stands for a breaker of a package that is not installed: it repeats what the trace records of it."""
+
+    name: str
+    decisions: Mapping[int, tuple[Trip, ...]]
+
+    def see(self, event: Event) -> tuple[Trip, ...]:
+        return self.decisions.get(event.seq, ())
 
 
 def load_breaker(name: str, facts: RunState, settings: Settings) -> CheckedBreaker:
