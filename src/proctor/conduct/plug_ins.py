@@ -14,6 +14,10 @@ from proctor.contract.model import ArchiveRepository, Contract
 from proctor.execute.gateway.dialects.dialect_routes import PLUG_INS as DIALECTS
 from proctor.execute.inputs.input_cache import PLUG_INS as INPUT_SOURCES
 from proctor.execute.monitor.breakers.breaker_registry import PLUG_INS as BREAKERS
+from proctor.execute.monitor.breakers.breaker_registry import load_breaker
+from proctor.execute.monitor.breakers.breaker_settings import settings_of
+from proctor.execute.monitor.price_table import FALLBACK
+from proctor.execute.monitor.run_state import RunState
 from proctor.execute.sandbox.sandbox_registry import PLUG_INS as SANDBOXES
 from proctor.judge.checks.results_readers.reader_registry import PLUG_INS as RESULTS_READERS
 from proctor.record.manifest_model import PlugIn
@@ -36,6 +40,8 @@ def plug_ins_of(contract: Contract, dialects: tuple[str, ...] = ()) -> dict[str,
         if name in table.built_in or name in found.get(kind, {}):
             continue
         table.require(name)
+        if kind == "breakers":
+            load_breaker(name, RunState(FALLBACK.table), settings_of(contract))
         package = table.package(name)
         assert package is not None
         found.setdefault(kind, {})[name] = package

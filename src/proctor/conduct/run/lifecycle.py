@@ -170,7 +170,10 @@ def _watched(
         return BreakerPanel(settings)
 
     if not agent.needs_sandbox:
-        trace.watch_later(make)
+        if settings.breakers:  # those of packages may trip at any event, and an alert follows its event
+            trace.watch(make(), lambda decision: None)
+        else:
+            trace.watch_later(make)
         return None
     interventions = Interventions(contract, trace, control, watcher.stopped, partial(watcher.asks, run.path.name))
     control.interventions = interventions

@@ -170,7 +170,7 @@ class MonitoredTrace(TraceWriter):
                     self.ended = decision
                 self._do(decision)
             for fault in panel.new_faults():
-                super().append("run.fault", {"message": fault, "phase": "agent"})
+                waiting.append(super().append("run.fault", {"message": fault, "phase": "agent"}))
                 self.later(self._give_up)
 
     def _do(self, decision: Decision) -> None:
