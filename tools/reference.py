@@ -87,6 +87,30 @@ def report() -> str:
     return _record("report.json", "`proctor schema report`", report_schema())
 
 
+def protocol() -> str:
+    """Every field of ``protocol.json``."""
+    from proctor.study.pilot.plan.protocol_model import protocol_schema
+
+    return _record("protocol.json", "`proctor schema protocol`", protocol_schema())
+
+
+def journal() -> str:
+    """The fields of a line of ``journal.jsonl``, and those of each kind of record."""
+    from proctor.base.json_records import schema_of
+    from proctor.study.pilot.ledger.journal_model import RECORDS, JournalLine
+
+    parts = [
+        "# journal.jsonl\n",
+        "Each line has a record. `proctor schema journal` prints the same as a JSON Schema.\n",
+        _RECORD_HEAD + "\n".join(_record_fields(schema_of(JournalLine, 1), "")) + "\n",
+    ]
+    for kind, record in RECORDS.items():
+        schema = schema_of(record, 1)
+        rows = _RECORD_HEAD + "\n".join(_record_fields(schema, ""))
+        parts.append(f"## {kind}\n\n{schema['description']}\n\n{rows}\n")
+    return "\n".join(parts)
+
+
 def _record(title: str, command: str, schema: dict[str, Any]) -> str:
     """The fields of a stored record, by its JSON Schema."""
     parts = [f"# {title}\n", f"{schema['description']}\n\n{command} prints the same as a JSON Schema.\n"]
@@ -236,6 +260,8 @@ PAGES: dict[str, Callable[[], str]] = {
     "agent.md": agent,
     "manifest.md": manifest,
     "report.md": report,
+    "protocol.md": protocol,
+    "journal.md": journal,
     "events.md": events,
     "exit-codes.md": exit_codes,
 }

@@ -58,7 +58,7 @@ def test_x8_the_schema_of_a_line_holds_for_the_payload_too(tmp_path: Path) -> No
 
 
 def test_x8_the_command_prints_the_schema_of_each_record(proctor: Proctor) -> None:
-    for name in (*(name.partition(".")[0] for name in SCHEMAS), "event"):
+    for name in (*(name.partition(".")[0] for name in SCHEMAS), "event", "protocol", "journal"):
         printed = json.loads(proctor("schema", name).stdout)
         assert printed["$schema"] == "https://json-schema.org/draft/2020-12/schema"
         assert printed["$id"].startswith("urn:proctor:")

@@ -15,7 +15,9 @@ from proctor.execute.agents import agent_file
 from proctor.record.manifest_model import manifest_schema
 from proctor.record.report_model import report_schema
 from proctor.record.trace.event_types import event_schema
+from proctor.study.pilot.ledger.journal_model import journal_schema
 from proctor.study.pilot.plan import pilot_fields as pilot_fields
+from proctor.study.pilot.plan.protocol_model import protocol_schema
 
 SCHEMAS: dict[str, Callable[[], dict[str, Any]]] = {
     "contract": contract_schema.json_schema,
@@ -24,6 +26,8 @@ SCHEMAS: dict[str, Callable[[], dict[str, Any]]] = {
     "manifest": manifest_schema,
     "report": report_schema,
     "event": event_schema,
+    "protocol": protocol_schema,
+    "journal": journal_schema,
 }
 
 
@@ -34,7 +38,8 @@ def command(form: str, json_: bool) -> None:
     """Print the JSON Schema of an input file or of a stored record.
 
     Input files are contract (contract.yaml), pilot and agent (an agent file). Stored records are manifest, report and
-    event (a line of events.jsonl) of a run directory. Editors and other tools can read it.
+    event (a line of events.jsonl) of a run directory, and protocol and journal (a line of journal.jsonl) of a pilot.
+    Editors and other tools can read it.
     """
     schema = SCHEMAS[form]()
     if json_:

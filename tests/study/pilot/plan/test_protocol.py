@@ -6,13 +6,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from jsonschema import Draft202012Validator
 
-from proctor.base.canonical import canonical, digest, sha256
+from proctor.base.canonical import canonical, digest, parse, sha256
 from proctor.execute.monitor.price_table import load_prices
 from proctor.study.pilot.plan.pilot_file import load_pilot
 from proctor.study.pilot.plan.protocol import changes, protocol_of, with_artefacts
+from proctor.study.pilot.plan.protocol_model import protocol_schema
 from proctor.study.pilot.plan.task_suite import load_suite
 from tests.conftest import ContractMaker
+from tests.record_schemas import planted
 from tests.study.pilot.planning import method, protocol, task, write_pilot
 
 
@@ -146,3 +149,14 @@ def test_changes_go_by_names_and_not_by_places() -> None:
     assert changes(before, with_artefacts(before, {"a": b"b"})) == []
     gone = protocol(methods=[method("x")])
     assert {"before": "y", "after": None, "field": "methods[y].name"} in changes(before, gone)
+
+
+@pytest.mark.parametrize("parts", [{}, {"budgets": {"pilot_usd": "10", "run_usd": "1"}}, {"retries": 3}])
+def test_x8_a_protocol_has_the_published_form(folder: Path, parts: dict[str, Any]) -> None:
+    schema = protocol_schema()
+    Draft202012Validator.check_schema(schema)
+    validator = Draft202012Validator(schema)
+    frozen = parse(canonical(with_artefacts(made(write_pilot(folder, **parts)), {"power.json": b"{}"})))
+    assert [*validator.iter_errors(frozen)] == []
+    for what, changed in planted(frozen):
+        assert not validator.is_valid(changed), what
