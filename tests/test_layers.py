@@ -42,7 +42,7 @@ DOORS = {
         "execute.workspace.path_patterns",
         "execute.inputs",
     ),
-    "execute.network": ("execute.sandbox.interface",),
+    "execute.network": ("execute.sandbox.interface", "execute.sandbox.bubblewrap.init_protocol"),
     "execute.monitor": ("execute.sandbox.interface", "execute.workspace"),
     "execute.gateway": ("execute.monitor.price_table", "execute.monitor.text_rules.text_scan"),
     "judge.checks": ("judge.check_attempt", "judge.patch_policy"),

@@ -94,7 +94,7 @@ def test_a_flaky_check_is_refused_and_dropped_with_a_trail(proctor: Proctor, mak
     (contract / "keep_passing.txt").write_text("zero\nnever\n")
     assert "no reason was recorded" in trail_problem(load_contract(contract))
     (contract / TRAIL_NAME).write_text((contract / TRAIL_NAME).read_text().replace(before, "sha256:0", 1))
-    with pytest.raises(UsageFault, match="line 2 is no suite that follows"):
+    with pytest.raises(UsageFault, match="line 2 is not a suite that follows"):
         read_trail(after)
 
 

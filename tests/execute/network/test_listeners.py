@@ -84,7 +84,7 @@ def test_a_process_without_a_network_of_its_own() -> None:
 def test_a_process_that_is_gone() -> None:
     child = subprocess.Popen(["/bin/true"], stdin=subprocess.DEVNULL)
     child.wait()
-    with pytest.raises(InfrastructureFault, match="enter: No such file"):
+    with pytest.raises(InfrastructureFault, match="cannot be entered: No such file"):
         open_listeners(child.pid, (SocketRequest("tcp", 801),))
 
 

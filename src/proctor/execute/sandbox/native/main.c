@@ -15,6 +15,7 @@ static const struct {
     {"guard", guard_mode},
     {"probe", probe_mode},
     {"remount", remount_mode},
+    {"listen", listen_mode},
 };
 
 int main(int argc, char **argv)

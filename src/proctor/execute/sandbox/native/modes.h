@@ -9,6 +9,7 @@
  *     guard FD      outside: answer for the calls that the filter stops, and tell about them (guard.c)
  *     probe ...     outside: try one mechanism and say whether this machine has it (probe.c)
  *     remount FD .. outside: make the workspace of a live sandbox read-only or writable (remount.c)
+ *     listen FD ..  outside: open sockets in the network namespace of a live sandbox (listen.c)
  *
  * Under the name `stage` it is the client with which an agent asks for the next stage (ask.c).
  *
@@ -31,6 +32,7 @@ int part_mode(int argc, char **argv);
 int guard_mode(int argc, char **argv);
 int probe_mode(int argc, char **argv);
 int remount_mode(int argc, char **argv);
+int listen_mode(int argc, char **argv);
 int ask_mode(int argc, char **argv);
 
 /* words.c: messages, and descriptors full of NUL-separated words */
