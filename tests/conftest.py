@@ -21,6 +21,7 @@ from hypothesis import HealthCheck, settings
 
 from tests.forked import Server, interpret, serving
 from tests.session import Session, open_session
+from tools.build_hook import compile_helper, is_helper_outdated
 
 settings.register_profile(
     "repeatable",
@@ -37,7 +38,12 @@ SESSION = pytest.StashKey[Session]()
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
-    """Give the session a temporary directory of its own; workers work in that of the process that started them."""
+    """Give the session a temporary directory of its own; workers work in that of the process that started them.
+
+    A helper that is older than its sources is compiled again first.
+    """
+    if not hasattr(config, "workerinput") and is_helper_outdated():
+        compile_helper()
     if config.option.basetemp is None and not hasattr(config, "workerinput"):
         stack = ExitStack()
         config.add_cleanup(stack.close)

@@ -52,6 +52,14 @@ def compile_sanitized(target: Path, log: Path, *more: Path, helper: bool = True)
     return target
 
 
+def is_helper_outdated(target: Path = SOURCES / "bin" / "proctor-init") -> bool:
+    """Whether the helper of this checkout is older than one of its sources; a missing one is not."""
+    if not target.exists():
+        return False
+    built = target.stat().st_mtime_ns
+    return any(path.stat().st_mtime_ns > built for path in (SOURCES / "native").glob("*.[ch]"))
+
+
 def compile_helper(target: Path = SOURCES / "bin" / "proctor-init", processor: str = "") -> Path:
     """Compile all C sources of the sandbox into ``target`` and return it; for this machine, or for ``processor``.
 
