@@ -54,6 +54,7 @@ if TYPE_CHECKING:
     from proctor.conduct.batch.batch_runs import BatchWatcher as BatchWatcher
     from proctor.contract.model import Contract as Contract
     from proctor.execute.home import Home as Home
+    from proctor.record.manifest_model import Manifest as Manifest
     from proctor.record.report_model import CheckResult as CheckResult
     from proctor.record.report_model import Gate as Gate
     from proctor.record.report_model import Report as Report
@@ -80,6 +81,7 @@ _PLACES = {
     "contract.model": ("Contract",),
     "execute.home": ("Home",),
     "record.trace.event": ("Event",),
+    "record.manifest_model": ("Manifest",),
     "record.report_model": ("CheckResult", "Gate", "Report"),
     "record.verify": ("Verification",),
     "study.analysis.question": ("Question",),

@@ -79,7 +79,7 @@ def test_a_run_is_opened_by_id_by_path_and_by_a_short_name(made: proctor.BatchRu
     assert last.id in [run.id for run in proctor.runs(home)]
     assert last.state == "finished"
     assert last.patch.startswith(b"diff --git")
-    assert last.manifest["agent"]["name"] == "reference"
+    assert last.manifest.agent.name == "reference"
     assert [event.type for event in last.events("run.started", "run.finished")] == ["run.started", "run.finished"]
     with pytest.raises(proctor.ProctorError, match="there is no run"):
         proctor.open_run("20000101", home)

@@ -5,11 +5,10 @@ What is read here is what was sealed. ``verify`` says whether it can be trusted;
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 from proctor.api.arguments import AnyHome, home_of
 from proctor.base.errors import UsageFault
@@ -20,6 +19,7 @@ from proctor.conduct.run_comparison import Side
 from proctor.conduct.run_comparison import compare as compared
 from proctor.execute.monitor.breakers.breaker_panel import Replay
 from proctor.judge.evidence_consistency.sealed_report import Rescoring
+from proctor.record.manifest_model import Manifest, read_manifest
 from proctor.record.report_model import Report, read_report
 from proctor.record.run_directory import RunDirectory
 from proctor.record.run_store import RunStore, state
@@ -56,10 +56,9 @@ class Run:
         return read_report(self.directory)
 
     @cached_property
-    def manifest(self) -> Mapping[str, Any]:
+    def manifest(self) -> Manifest:
         """The contract, agent, model, machine and settings of the run."""
-        found: Mapping[str, Any] = self.directory.read_json(self.directory.manifest)
-        return found
+        return read_manifest(self.directory)
 
     @property
     def patch(self) -> bytes:

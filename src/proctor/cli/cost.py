@@ -19,6 +19,7 @@ from proctor.conduct.batch.spending_limits import runs_of
 from proctor.conduct.replay.trace_replay import Spending, spending_of
 from proctor.execute.monitor.budget import Item, by_phase
 from proctor.execute.monitor.price_table import FALLBACK, total_of
+from proctor.record.manifest_model import read_manifest
 from proctor.record.run_directory import RunDirectory
 from proctor.record.verify import verify
 
@@ -128,8 +129,8 @@ def _by_task(
     """How many runs each task had and what they cost; versions of a contract are tasks of their own."""
     costs: dict[tuple[str, str], list[Decimal]] = {}
     for run, spent in read:
-        contract = run.read_json(run.manifest)["contract"]
-        costs.setdefault((contract["name"], contract["id"]), []).append(spent.projected)
+        contract = read_manifest(run).contract
+        costs.setdefault((contract.name, contract.id), []).append(spent.projected)
     names = [name for name, _ in costs]
     return {
         (name if names.count(name) == 1 else f"{name}@{version[:12]}"): {

@@ -25,6 +25,7 @@ from proctor.execute.inputs.input_cache import InputCache
 from proctor.execute.workspace.layer_store import LayerStore
 from proctor.judge.run_verdict import gate_verdict
 from proctor.present.protected_file_changes import why_restored
+from proctor.record.manifest_model import read_manifest
 from proctor.record.report_model import CheckResult, Conversation, Report, Termination, read_report
 from proctor.record.retain import require_payloads
 from proctor.record.run_directory import JSON_BYTES, RunDirectory, is_held
@@ -252,8 +253,7 @@ def _log(run: RunDirectory, check: str) -> None:
 def _options(run: RunDirectory) -> list[str]:
     """The options of the run's agent; none if the manifest does not say."""
     try:
-        settings = run.read_json(run.manifest)["agent"]["settings"]
-        return shown_options({str(name): str(text) for name, text in settings.items()})
+        return shown_options(read_manifest(run).agent.settings)
     except (ProctorError, OSError, KeyError, TypeError, AttributeError):
         return []
 
@@ -349,11 +349,9 @@ def _attempts(run: RunDirectory) -> None:
 
 def _place(run: RunDirectory) -> None:
     """The place of a run in its pilot, whose methods may be one agent with other files."""
-    asked = run.read_json(run.manifest)["configuration"]
-    if asked.get("pilot"):
-        place = (
-            f"{asked.get('method', '')}, stage {asked.get('stage', '')}, repeat {asked['repeat']} of {asked['pilot']}"
-        )
+    asked = read_manifest(run).configuration
+    if asked.pilot:
+        place = f"{asked.method or ''}, stage {asked.stage or ''}, repeat {asked.repeat} of {asked.pilot}"
         click.echo(printable(f"pilot        {place}"))
 
 

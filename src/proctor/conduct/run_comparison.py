@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from proctor.judge.manifest_differences import OTHER, Difference, differences
+from proctor.record.manifest_model import Manifest, read_manifest
 from proctor.record.report_model import Report, read_report
 from proctor.record.run_directory import RunDirectory
 from proctor.record.seal import load_seal
@@ -43,7 +44,7 @@ def compare(runs: Sequence[RunDirectory], vary: Sequence[str] = ()) -> tuple[tup
         require_verified(run, "partial")
         manifest, contract = (run.read_json(path) for path in (run.manifest, run.contract))
         first = first or (manifest, contract)
-        side = _side(manifest, read_report(run), differences(first[0], manifest, (first[1], contract)))
+        side = _side(read_manifest(run), read_report(run), differences(first[0], manifest, (first[1], contract)))
         seal = load_seal(run).digest
         known = seals.setdefault(side.run, seal)
         if known != seal:
@@ -53,11 +54,11 @@ def compare(runs: Sequence[RunDirectory], vary: Sequence[str] = ()) -> tuple[tup
     return tuple(sides), not apart
 
 
-def _side(manifest: Mapping[str, Any], report: Report, found: tuple[Difference, ...]) -> Side:
+def _side(manifest: Manifest, report: Report, found: tuple[Difference, ...]) -> Side:
     return Side(
-        run=str(manifest["run"]),
-        agent=str(manifest["agent"]["name"]),
-        model=str(manifest["configuration"].get("model", "")),
+        run=manifest.run,
+        agent=manifest.agent.name,
+        model=manifest.configuration.model or "",
         status=report.status,
         gates={gate.id: gate.passed for gate in report.gates},
         checks={check.id: check.outcome for check in report.checks},

@@ -24,6 +24,7 @@ from proctor.execute.home import Home
 from proctor.execute.monitor.breakers.breaker_settings import POLICY_CHOICE, Thresholds
 from proctor.execute.monitor.budget import Ledger, make_envelopes
 from proctor.execute.monitor.price_table import FALLBACK, PriceTable, plain, total_of
+from proctor.record.manifest_model import read_manifest
 from proctor.record.report_model import Cost, read_report
 from proctor.record.run_directory import RunDirectory
 
@@ -182,14 +183,14 @@ def runs_of(home: Home, batch: str, pilot: str = "") -> Iterator[tuple[RunDirect
     for path in sorted(home.runs.iterdir()) if home.runs.is_dir() else ():
         run = RunDirectory(path)
         try:
-            manifest = run.read_json(run.manifest)
-            configuration = manifest["configuration"]
-            if manifest["run"] != path.name:
-                continue  # a copy, whose run is counted under its own id
-            if configuration["batch"] == batch or (pilot and configuration.get("pilot") == pilot):
-                yield run, str(configuration["contract"])
-        except (ProctorError, KeyError, TypeError):
+            manifest = read_manifest(run)
+        except ProctorError:
             continue
+        asked = manifest.configuration
+        if manifest.run != path.name or asked.contract is None:
+            continue  # a copy, whose run is counted under its own id, or a run of no batch
+        if asked.batch == batch or (pilot and asked.pilot == pilot):
+            yield run, asked.contract
 
 
 def spent_before(home: Home, batch: str, pilot: str = "") -> Iterator[tuple[str, Decimal]]:

@@ -353,7 +353,7 @@ class GuardExec(TypedDict):
 
 class GuardExit(TypedDict):
     pid: Pid
-    exit_code: ExitCode
+    exit_code: Annotated[int | None, "The exit code; null if it is not known."]
     wall_seconds: Seconds
     phase: NotRequired[Phase]
 
