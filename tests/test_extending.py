@@ -178,3 +178,18 @@ def test_unknown_names_are_mistakes_with_their_place(proctor: Proctor, contract:
         ("13:14", "'acme-lines' is not one of exit-code, pytest, junit, tap"),
     ):
         assert f"contract.yaml:{place}: {message}" in done.stderr, done.stderr
+
+
+def test_a_report_with_the_section_of_the_page(proctor: Proctor, site: Path, tmp_path: Path) -> None:
+    rows = [f"{agent},t{task},{int(task < limit)}" for agent, limit in (("one", 4), ("two", 2)) for task in range(6)]
+    (tmp_path / "results.csv").write_text("\n".join(["agent,task,outcome", *rows]) + "\n")
+    asked = ("analyse", tmp_path / "results.csv", "--out", tmp_path / "report", "--section", "acme-summary")
+    done = proctor(*asked, PYTHONPATH=str(site))
+    assert done.returncode == 0, done.stdout + done.stderr
+    for name in ("report.html", "report.md"):
+        text = (tmp_path / "report" / name).read_text("utf-8")
+        assert "Summary for Acme" in text and "the package acme-proctor 1.0, which is not part of Proctor" in text
+    plain = proctor("analyse", tmp_path / "results.csv", "--out", tmp_path / "plain", PYTHONPATH=str(site))
+    assert plain.returncode == 0 and b"Acme" not in (tmp_path / "plain" / "report.html").read_bytes()
+    refused = proctor(*asked)
+    assert refused.returncode == 2 and "provides the report section 'acme-summary'" in refused.stderr
