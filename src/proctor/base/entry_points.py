@@ -133,7 +133,11 @@ class PlugIns(Generic[Part]):
         except through:
             raise
         except (Exception, SystemExit) as error:
-            raise self.failed(name, one_line(error)) from error
+            raise self.fault_of(name, error) from error
+
+    def fault_of(self, name: str, error: BaseException) -> BaseException:
+        """``error`` of code of the part ``name`` as a fault of its package; what says already what is wrong stays."""
+        return error if isinstance(error, ProctorError | OSError) else self.failed(name, one_line(error))
 
     def failed(self, name: str, problem: str) -> InfrastructureFault:
         """The fault of the part ``name`` that failed during a run."""

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from proctor.execute.gateway.dialects.dialect_routes import find_dialect, likely, listing, route
+from proctor.execute.gateway.dialects.dialect_routes import DIALECTS, PLUG_INS, find_dialect, likely, listing, route
 from proctor.execute.gateway.dialects.interface import GENERATE, MODELS, Refused, Route
 from proctor.execute.gateway.forwarded_request import prepare
 from proctor.execute.gateway.gateway_state import GatewayState
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 import hashlib
 import threading
 from collections.abc import Coroutine
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -134,10 +135,19 @@ class Server:
             connection.force_close()
 
     async def _handle(self, request: web.Request) -> web.StreamResponse:
+        package = self._dialect_of_package()
         try:
-            return await self._serve(request)
+            with PLUG_INS.at_work(package) if package else nullcontext():
+                return await self._serve(request)
+        except InfrastructureFault as fault:
+            self._state.recorder.problem = self._state.recorder.problem or fault
+            return self._error("chat", Refused("closed", "the record of this run is closed", 503))
         finally:
             self._open_bytes.pop(request.protocol, None)
+
+    def _dialect_of_package(self) -> str:
+        """The dialect of an installed package that the model is talked to in; its errors are faults of the package."""
+        return next((name for name in self._state.settings.upstreams if name not in DIALECTS), "")
 
     async def _serve(self, request: web.Request) -> web.StreamResponse:
         self._silent.discard(request.protocol)
@@ -222,8 +232,10 @@ class Server:
 
     def _ended(self, task: asyncio.Task[None]) -> None:
         del self._running[task]
-        if not task.cancelled() and task.exception() is not None:
-            self._state.recorder.problem = self._state.recorder.problem or task.exception()
+        if not task.cancelled() and (error := task.exception()) is not None:
+            package = self._dialect_of_package()
+            problem = PLUG_INS.fault_of(package, error) if package else error
+            self._state.recorder.problem = self._state.recorder.problem or problem
 
     async def _pass(self, call: ModelCall, request: web.Request) -> web.StreamResponse:
         """Send the agent the answer; if it disconnects, the answer is read for a while to know its cost."""
@@ -345,8 +357,10 @@ class Gateway:
         """End everything and sum up; safe to call twice."""
         if self._summary is None:
             self._summary = self._end()
-        if self._recorder.problem is not None:
-            raise InfrastructureFault("the gateway is closed: its calls cannot be recorded") from self._recorder.problem
+        problem = self._recorder.problem
+        if problem is not None:
+            told = f": {problem.message}" if isinstance(problem, InfrastructureFault) else ""
+            raise InfrastructureFault(f"the gateway is closed: its calls cannot be recorded{told}") from problem
         return self._summary
 
     def _end(self) -> Summary:

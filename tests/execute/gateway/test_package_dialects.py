@@ -1,0 +1,76 @@
+"""A dialect of an installed package: calls go through it, and its errors close the gateway in the package's name."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from proctor.base.errors import InfrastructureFault
+from proctor.execute.gateway.dialects.dialect_routes import find_dialect
+from proctor.execute.gateway.gateway_settings import Upstream
+from tests.execute.gateway.answering import answering_provider
+from tests.execute.gateway.conftest import KEY, MakeRig
+from tests.test_extending import FILES
+
+ASKED = {"model": "acme-1", "prompt": "Hello", "more": 1}
+ANSWER = {"reply": "Hello to you", "read": 3, "written": 4}
+
+
+@pytest.fixture
+def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    """Installs the dialect of docs/extending.md with a change to its code."""
+
+    def make(old: str = "", new: str = "") -> None:
+        text = FILES["acme-proctor/acme_proctor/dialect.py"]
+        assert old in text
+        site = tmp_path / "site"
+        (site / "acme-1.0.dist-info").mkdir(parents=True)
+        (site / "acme_dialect.py").write_text(text.replace(old, new))
+        (site / "acme-1.0.dist-info" / "METADATA").write_text("Metadata-Version: 2.1\nName: acme\nVersion: 1.0\n")
+        points = "[proctor.dialects]\nacme-ask = acme_dialect:DIALECT\n"
+        (site / "acme-1.0.dist-info" / "entry_points.txt").write_text(points)
+        monkeypatch.syspath_prepend(site)
+
+    find_dialect.cache_clear()
+    yield make
+    find_dialect.cache_clear()
+    sys.modules.pop("acme_dialect", None)
+
+
+def test_calls_go_through_the_dialect_and_are_metered(install: Any, make_rig: MakeRig) -> None:
+    install()
+    with answering_provider() as (url, provider):
+        provider.answer = ANSWER
+        rig = make_rig(upstreams={"acme-ask": Upstream(url, KEY)})
+        status, data = rig.post("/acme/ask", ASKED)
+        rig.wait("model.usage")
+    assert status == 200 and json.loads(data) == ANSWER and provider.paths == ["/acme/ask"]
+    (usage,) = rig.of("model.usage")
+    assert (usage["input_tokens"], usage["output_tokens"]) == (3, 4)
+    assert rig.of("model.request")[0]["dialect"] == "acme-ask"
+    assert rig.post("/no/such/path", ASKED)[0] == 404
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    {
+        "while a request is read": ("        prompt, most =", "        1 / 0\n        prompt, most ="),
+        "while a path is read": ("        return Route(self.name", "        1 / 0\n        return Route(self.name"),
+        "while an answer is read": ("        found = body if", "        1 / 0\n        found = body if"),
+    }.values(),
+)
+def test_an_error_of_the_dialect_closes_the_gateway(install: Any, make_rig: MakeRig, old: str, new: str) -> None:
+    install(old, new)
+    with answering_provider() as (url, provider):
+        provider.answer = ANSWER
+        rig = make_rig(upstreams={"acme-ask": Upstream(url, KEY)})
+        rig.post("/acme/ask", ASKED)
+        rig.wait_until(lambda: rig.post("/acme/ask", ASKED)[0] == 503)
+    rig.broken_at = "model.closed"
+    with pytest.raises(InfrastructureFault, match="the dialect 'acme-ask' of the package acme failed: ZeroDivision"):
+        rig.stop()
