@@ -57,17 +57,13 @@ DOORS = {
         *("conduct.replay", "conduct.run"),
     ),
     "study.index": ("study.run_table",),
-    "study.analysis": ("study.stats", "study.run_table"),
-    "study.table_import": ("study.run_table", "study.analysis"),
-    "study.pilot": ("study.stats", "study.run_table", "study.index", "study.analysis"),
+    "study.stats": ("study.statements",),
+    "study.analysis": ("study.stats", "study.run_table", "study.statements"),
+    "study.table_import": ("study.run_table", "study.analysis", "study.statements"),
+    "study.pilot": ("study.stats", "study.run_table", "study.index", "study.analysis", "study.statements"),
     "present.figures": ("present.readable_numbers", "present.markup"),
-    "present.html": (
-        "present.package_sections",
-        "present.readable_numbers",
-        "present.pilot_sentences",
-        "present.figures",
-        "present.markup",
-    ),
+    "present.html": ("present.readable_numbers", "present.sentences", "present.figures", "present.markup"),
+    "present.sentences": ("present.readable_numbers",),
 }
 """The steps from one room to another of the same floor."""
 

@@ -12,6 +12,7 @@ import pytest
 from proctor.cli.progress import MOST_LINES, Attempts
 from proctor.study.pilot.ledger.journal import Journal, Removal
 from proctor.study.pilot.running.pilot_state import done_of
+from tests.study.pilot.pilot_cases import SHOWN
 from tests.study.pilot.report.test_status import stands
 
 Proctor = Callable[..., subprocess.CompletedProcess[str]]
@@ -50,6 +51,6 @@ def test_a_screen_for_flaky_checks_tells_its_attempts(proctor: Proctor, make_con
 def test_a_pilot_that_lost_a_task_does_not_pass_its_total() -> None:
     here = stands(20)
     assert done_of(here) == (48 + 8, 20 + 8)
-    gone = Removal("a", "", "flaky", (), "", "", "", "", 0, "")
+    gone = Removal("a", "", "flaky", (), SHOWN, "", "", "", 0, "")
     left = sum(slot.task != "a" for slot in here.plan.slots[:20])
     assert done_of(replace(here, journal=Journal(here.journal.screens, (gone,)))) == (36 + 6, left + 6)

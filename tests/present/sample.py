@@ -33,7 +33,7 @@ def findings(agents: int = 4, tasks: int = 48, trials: int = 5, runs: int = 300,
     best, second = names[0], names[1] if agents > 1 else names[0]
     attempted = tasks * trials
     return {
-        "schema": 1,
+        "schema": 2,
         "kind": "proctor.findings",
         "source": {
             "kind": "pilot",
@@ -43,14 +43,14 @@ def findings(agents: int = 4, tasks: int = 48, trials: int = 5, runs: int = 300,
             "agents": agents,
             "tasks": tasks,
             "trials": {"min": trials, "max": trials},
-            "notes": ["3 of 963 planned runs are not among these."],
+            "notes": [{"code": "planned-runs-missing", "missing": 3, "planned": 963}],
         },
         "baselines": [
             {"method": "noop", "runs": tasks, "success": rate(0.0, 0.02), "expected": 0.0, "held": True},
             {"method": "reference", "runs": tasks, "success": rate(0.98, 0.02), "expected": 1.0, "held": False},
         ],
         "question": {
-            "endpoint": "success over scorable runs",
+            "endpoint": "success",
             "alpha": 0.05,
             "minimum_effect": 0.1,
             "pilot": "sha256:" + "a1" * 32,
@@ -58,18 +58,27 @@ def findings(agents: int = 4, tasks: int = 48, trials: int = 5, runs: int = 300,
         },
         "headline": {
             "verdict": "adopt",
-            "sentence": f"Adopt {best} rather than {second}: it solves more tasks, and by more than was asked for.",
+            "reason": {
+                "code": "adopt",
+                "candidate": best,
+                "against": second,
+                "difference": estimate(0.188, 0.074, "paired-t"),
+            },
+            "counting": None,
             "best": best,
             "against": second,
-            "difference": estimate(0.188, 0.074, "paired t on task means"),
+            "difference": estimate(0.188, 0.074, "paired-t"),
             "p": 0.0004,
-            "cost": "A success of careful-coder costs $0.61 more than one of quick-fix; the pilot cost $412 in all.",
+            "cost": [
+                {"code": "agent-cost", "agent": name, "per_run_usd": 0.61, "per_success_usd": 0.9, "unit": "USD"}
+                for name in (best, second)
+            ],
             "caveats": [
-                "All tasks are Python or JavaScript repositories of at most 40,000 lines.",
-                "12 of 960 runs were invalid because the machine failed; they count against no agent.",
-                "Prices are those of the list that the pilot fixed on its first day.",
-                "The checks accept about 3 wrong patches in 100, as measured with mutants.",
-                "Model versions may change without notice.",
+                {"code": "ranked-by", "endpoint": "success"},
+                {"code": "runs-invalid", "runs": 12, "attempted": 960},
+                {"code": "unequal-runs"},
+                {"code": "runs-unknown", "runs": 4, "attempted": 960},
+                {"code": "unknown-is-no-success-in-k"},
             ],
         },
         "agents": [
@@ -94,8 +103,7 @@ def findings(agents: int = 4, tasks: int = 48, trials: int = 5, runs: int = 300,
             for place, name in enumerate(names)
         ],
         "weighted": [
-            {"agent": name, "weights": "equal strata", "estimate": rate(rates[place] - 0.01)}
-            for place, name in enumerate(names)
+            {"agent": name, "weights": None, "estimate": rate(rates[place] - 0.01)} for place, name in enumerate(names)
         ],
         "cost": cost_part(names, usd, attempted, draw),
         "survival": [survival_row(name, of, draw) for of in ("seconds", "cost_usd") for name in names],
@@ -119,12 +127,19 @@ def findings(agents: int = 4, tasks: int = 48, trials: int = 5, runs: int = 300,
         },
         "agreement": {"cohen": 0.81, "krippendorff": 0.79, "reviewers": 3, "units": 60, "minutes": 412},
         "counterfactual": [
-            {"label": f"COUNTERFACTUAL: cap {cap} s", "agent": name, "success": rate(max(0.01, rates[place] - lost))}
+            {"of": "seconds", "cap": cap, "agent": name, "success": rate(max(0.01, rates[place] - lost))}
             for cap, lost in ((900, 0.03), (450, 0.11))
             for place, name in enumerate(names[:4])
         ],
         "deviations": [
-            "Task legacy-parser was removed: its checks proved flaky (evidence: 3 runs). It was not replaced."
+            {
+                "code": "task-removed",
+                "task": "legacy-parser",
+                "reason": "flaky",
+                "found": {"code": "screen-deviates", "check": "unit", "deviating": 3, "of": 20, "pointer": "journal#4"},
+                "why": "It depends on a random port.",
+                "after_runs": 96,
+            }
         ],
         "comparability": [
             {
@@ -139,19 +154,22 @@ def findings(agents: int = 4, tasks: int = 48, trials: int = 5, runs: int = 300,
                 "runs": 40,
                 "agents": names[:2],
                 "counts": [20, 20],
-                "differs": ["sandbox image", "memory_bytes"],
+                "differs": [
+                    {"code": "task", "task": "task-001"},
+                    {"code": "field-differs", "field": "limits.memory_bytes", "before": "1", "after": "2"},
+                ],
             },
         ],
         "cannot": [
-            "Whether the same holds for tasks without tests: none was measured.",
-            "How an agent fares with a human in the loop: every run was unattended.",
+            {"code": "no-conditions"},
+            {"code": "variation-unknown", "trials": True},
         ],
         "scope": {
             "window": ["2026-03-02T08:00:00Z", "2026-03-19T17:30:00Z"],
             "languages": ["javascript", "python"],
             "kinds": ["libraries", "command-line tools"],
             "strata": list(STRATA),
-            "not_to_generalise": ["To compiled languages.", "To repositories of more than 40,000 lines."],
+            "not_to_generalise": [{"code": "other-tasks"}, {"code": "other-agents"}],
         },
         "appendix": {
             "locks": [{"file": "uv.lock", "digest": "sha256:" + "77" * 32}],
@@ -211,13 +229,13 @@ def agent_row(
             {
                 "sensitivity": 0.9,
                 "specificity": 0.9,
-                "estimate": undefined("because the rate is below what errors alone give"),
+                "estimate": undefined({"code": "checks-too-unreliable"}),
             },
         ],
         "cost": {
             "total_usd": usd * attempted,
             "per_run_usd": usd,
-            "per_run": {**estimate(usd, usd * 0.1, "mean over tasks")},
+            "per_run": {**estimate(usd, usd * 0.1, "t-over-tasks")},
             "per_success_usd": usd / success,
             "tokens_in": 120_000 * attempted,
             "tokens_out": 9_000 * attempted,
@@ -236,7 +254,7 @@ def pair_row(first: str, second: str, difference: float, tasks: int) -> dict[str
         "a": first,
         "b": second,
         "tasks": tasks,
-        "difference": estimate(difference, 0.08, "paired t on task means"),
+        "difference": estimate(difference, 0.08, "paired-t"),
         "p": p,
         "p_adjusted": min(1.0, p * 6),
         "p_sign_flip": p,
@@ -269,14 +287,26 @@ def ranking(agents: int = 25) -> dict[str, Any]:
     alike = sum(best in (pair["a"], pair["b"]) and not pair["separable"] for pair in found["pairs"])
     found["headline"].update(
         verdict="ranking",
-        sentence=f"{best} leads {agents} agents on 500 tasks, but is not separable from {alike} of them.",
+        reason={
+            "code": "ranked",
+            "agent": best,
+            "endpoint": "success",
+            "rate": found["agents"][0]["success"],
+            "first": [best],
+            "better": [],
+            "not_separable": [f"agent {place}" for place in range(alike)],
+            "not_comparable": [],
+            "others": [row["agent"] for row in found["agents"][1:]],
+            "separable_pairs": sum(pair["separable"] for pair in found["pairs"]),
+            "pairs": len(found["pairs"]),
+        },
         against=None,
         difference=None,
         p=None,
-        cost="A run of the leader costs a third of the dearest agent's.",
+        cost=[{"code": "agent-cost", "agent": best, "per_run_usd": 0.3, "per_success_usd": None, "unit": "USD"}],
         caveats=[
-            "Each task was tried once: how steady an agent is, nobody knows.",
-            "The table says nothing of validity.",
+            {"code": "one-trial-per-task"},
+            {"code": "ranked-by", "endpoint": "success"},
         ],
     )
     for row in found["agents"]:

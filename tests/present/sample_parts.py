@@ -19,7 +19,7 @@ STATUSES = ("success", "failure", "acceptance-error", "invalid", "unknown")
 
 
 def estimate(
-    value: float, half: float, method: str = "Korn-Graubard", n: int = 240, clusters: int = 48
+    value: float, half: float, method: str = "korn-graubard", n: int = 240, clusters: int = 48
 ) -> dict[str, Any]:
     """An estimate with a made-up interval."""
     low, high = round(value - half, 6), round(value + half, 6)
@@ -35,7 +35,7 @@ def estimate(
     }
 
 
-def undefined(why: str) -> dict[str, Any]:
+def undefined(why: dict[str, Any]) -> dict[str, Any]:
     """An estimate that could not be made."""
     return {**estimate(0, 0), "value": None, "low": None, "high": None, "undefined": why}
 
@@ -102,7 +102,7 @@ def survival_row(name: str, of: str, draw: random.Random) -> dict[str, Any]:
         x, left = cap * place / 80, max(0.0, 1 - (place / 100) ** speed)
         steps.append([round(x, 4), round(left, 6), round(max(0.0, left - 0.06), 6), round(min(1.0, left + 0.06), 6)])
     half = next((step[0] for step in steps if step[1] <= 0.5), None)
-    mean = estimate(cap * 0.4, cap * 0.04, "restricted mean by Kaplan-Meier")
+    mean = estimate(cap * 0.4, cap * 0.04, "restricted-mean")
     return {
         "agent": name,
         "of": of,
@@ -128,7 +128,7 @@ def modes_part(names: list[str], attempted: int, draw: random.Random) -> dict[st
             "agent": name,
             "found": 6,
             "unseen_estimate": 1.4,
-            "marginal_usd": estimate(38.0, 20.0, "Good-Turing"),
+            "marginal_usd": estimate(38.0, 20.0, "good-turing"),
             "curve": [
                 [runs, runs * 0.9, round(7 * (1 - 0.97 ** (runs / 2)), 3)] for runs in range(0, attempted + 1, 10)
             ],
@@ -143,10 +143,10 @@ def funnel_row(name: str, success: float, attempted: int) -> dict[str, Any]:
     shares = (
         ("attempted", 1.0),
         ("scorable", 0.99),
-        ("gate 1", 0.97),
-        ("gate 2", 0.93),
-        ("gate 3", success + 0.01),
-        ("gate 4", success),
+        ("gate-1", 0.97),
+        ("gate-2", 0.93),
+        ("gate-3", success + 0.01),
+        ("gate-4", success),
     )
     return {"agent": name, "steps": [{"name": step, "count": int(attempted * part)} for step, part in shares]}
 
@@ -159,9 +159,19 @@ def plan_part() -> dict[str, Any]:
             "target": 0.8,
             "minimum_effect": 0.1,
             "supported": True,
-            "why": "84% with 48 tasks under the least favourable assumption.",
+            "tasks": 48,
+            "answer": {
+                "code": "power-reached",
+                "removed": False,
+                "tasks": 48,
+                "effect": 0.1,
+                "target": 0.8,
+                "formula": [{"power": 0.84, "icc": 0.6, "correlation": 0.0}],
+                "simulated": [],
+            },
+            "original": None,
             "curves": [
-                {"name": f"correlation {icc}", "points": [[n, round(1 - 0.97 ** (n / (0.6 + icc)), 4)] for n in sizes]}
+                {"icc": icc, "points": [[n, round(1 - 0.97 ** (n / (0.6 + icc)), 4)] for n in sizes]}
                 for icc in (0.2, 0.4, 0.6)
             ],
         },

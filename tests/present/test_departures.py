@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from proctor.present.pilot_sentences import amended, computed_when, departures, fixed, incomplete
+from proctor.present.sentences.pilot_plan import amended, computed_when, departures, fixed, incomplete
 
 PILOT: dict[str, Any] = {"question": {"pilot": "sha256:p"}}
 
@@ -15,7 +15,7 @@ PILOT: dict[str, Any] = {"question": {"pilot": "sha256:p"}}
     ("runs", "told"),
     [
         ([], ""),
-        ([0], "amended once, still before the first run"),
+        ([0], "amended once, before the first run"),
         ([20], "amended once, after 20 runs"),
         ([1], "amended once, after 1 run"),
         ([0, 20], "amended twice, once after 20 runs"),
@@ -23,7 +23,7 @@ PILOT: dict[str, Any] = {"question": {"pilot": "sha256:p"}}
         ([0, 20, 31], "amended 3 times, twice after 20 and 31 runs"),
         ([0, 1, 2, 3, 1200], "amended 5 times, 4 times after runs were made, the last time after 1,200 runs"),
         ([1, 2, 3, 4], "amended 4 times, each time after runs were made, the last time after 4 runs"),
-        ([None], "amended once, still before the first run"),
+        ([None], "amended once, before the first run"),
     ],
 )
 def test_amendments_in_words(runs: list[int | None], told: str) -> None:
@@ -35,7 +35,7 @@ def test_amendments_in_words(runs: list[int | None], told: str) -> None:
     [
         ([], "Computed before the first run."),
         ([0], "Computed before the first run."),
-        ([0, 1200], "Computed anew with the last amendment, after 1,200 runs."),
+        ([0, 1200], "Computed again with the last amendment, after 1,200 runs."),
     ],
 )
 def test_a_plan_that_was_amended_late_was_not_computed_before_the_first_run(runs: list[int], told: str) -> None:
@@ -46,7 +46,7 @@ def test_a_plan_that_was_amended_late_was_not_computed_before_the_first_run(runs
 def test_a_plan_that_lost_a_task_was_computed_anew_whatever_was_amended() -> None:
     for runs in ([], [0], [20]):
         given = {"appendix": {"amendments": [{"after_runs": after} for after in runs]}, "progress": {"removed": ["t"]}}
-        assert computed_when({**PILOT, **given}) == "Computed anew for the tasks that are left after the last removal."
+        assert computed_when({**PILOT, **given}) == "Computed again for the tasks that are left after the last removal."
 
 
 def test_only_a_pilot_has_a_plan_to_keep_to() -> None:
@@ -72,7 +72,7 @@ def test_removals_and_deviations_are_counted() -> None:
 
 def test_an_amendment_is_told_once() -> None:
     given = {**PILOT, "deviations": ["Amendment 1"], "appendix": {"amendments": [{"after_runs": 0}]}}
-    assert fixed(given).endswith(", and amended once, still before the first run.")
+    assert fixed(given).endswith(", and amended once, before the first run.")
     assert departures(given) == []
 
 
@@ -83,14 +83,14 @@ ASSUMED = ["assumed.high", "assumed.icc", "assumed.invalid", "assumed.rate"]
     ("fields", "told"),
     [
         (["a", "b", "c", "d", "a"], "a, b, c, d"),
-        (ASSUMED, "assumed.high, assumed.icc, assumed.invalid and 1 more with no part in the answer"),
+        (ASSUMED, "assumed.high, assumed.icc, assumed.invalid and 1 more that cannot change the answer"),
         (
             [*ASSUMED, "budgets.run_usd", "stopping.violations"],
-            "budgets.run_usd, stopping.violations, assumed.high and 3 more with no part in the answer",
+            "budgets.run_usd, stopping.violations, assumed.high and 3 more that cannot change the answer",
         ),
         (
             ["alpha", *ASSUMED, "budgets.run_usd", "pilot.title", "prices.id", "stopping.violations"],
-            "alpha, budgets.run_usd, prices.id, stopping.violations and 5 more with no part in the answer",
+            "alpha, budgets.run_usd, prices.id, stopping.violations and 5 more that cannot change the answer",
         ),
         (
             ["methods[x].agent", "methods[x].model", "tasks (order)", "tasks[a].caps.usd", "tasks[b].caps.usd"],
@@ -104,12 +104,13 @@ def test_nothing_that_can_move_the_answer_hides_behind_what_cannot(fields: list[
 
 
 def test_a_late_amendment_says_how_numbers_take_it() -> None:
-    told = "Estimates take the plan as amended; the level counts amendments after runs as looks."
+    told = "Estimates use the amended plan; the level counts amendments after runs as looks."
     for runs, said in ((0, False), (20, True)):
         assert (told in departures({**PILOT, "appendix": {"amendments": [{"after_runs": runs}]}})) == said
 
 
 def test_a_study_is_incomplete_only_where_it_says_so() -> None:
-    assert incomplete({}) == incomplete({"progress": {"complete": True, "words": "x"}}) == ""
-    assert incomplete({"progress": {"complete": False, "words": "x"}}) == "x"
+    given = {"counted": 3, "planned": 9, "held_up": {"code": "stage-not-over", "stage": "two"}}
+    assert incomplete({}) == incomplete({"progress": {**given, "complete": True}}) == ""
+    assert incomplete({"progress": {**given, "complete": False}}) == "3 of 9 planned runs count. Stage two is not over."
     assert incomplete({"progress": {"complete": False}}) != ""

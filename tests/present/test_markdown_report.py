@@ -8,13 +8,19 @@ from proctor.present.markdown_syntax import amount, p_value, percents, plain, po
 from proctor.present.report_files import tables
 from proctor.study.analysis.findings import findings
 from proctor.study.analysis.question import Extras, Question, measured_from
+from proctor.study.statements import statement
 from tests.present.test_data import ESTIMATE, made
 
-UNDEFINED = {**ESTIMATE, "value": None, "low": None, "high": None, "undefined": "because"}
+UNDEFINED = {**ESTIMATE, "value": None, "low": None, "high": None, "undefined": {"code": "no-success"}}
+
+DEVIATIONS = tuple(statement("block-not-run", task="a", repeat=repeat) for repeat in (1, 2, 3))
+"""An amendment counts as one of these."""
 
 
 def test_the_decision_comes_first() -> None:
-    text = report(findings(made(), Question(against="y"), Extras(name="made.csv", notes=("columns: a = b",)))).decode()
+    text = report(
+        findings(made(), Question(against="y"), Extras(name="made.csv", notes=(statement("trials-by-order"),)))
+    ).decode()
     lines = [line for line in text.splitlines() if line]
     assert lines[0] == "# Findings on made.csv"
     assert lines[1].startswith("**undecided.** Undecided on x rather than y")
@@ -26,29 +32,28 @@ def test_the_decision_comes_first() -> None:
         "## Strata",
         "## Cost",
         "## Seconds until the agent ends",
-        "## Failure modes\n\nRuns without success that carry each tag; tags of successes are left out.",
-        "## What this cannot say",
+        "## Failure modes\n\nRuns without success that have each tag; tags of successes are left out.",
+        "## What the data do not support",
         "## Not to be generalised",
-        "- columns: a = b",
+        "- Trials are numbered in the order of the file.",
     ):
         assert part in text
-    assert "## Counterfactual" not in text
+    assert "## Other caps" not in text
     assert text.endswith("\n")
     assert not text.endswith("\n\n")
 
 
 def test_a_pilot_says_near_the_top_what_is_missing_and_what_was_amended() -> None:
-    found = findings(
-        made(), Question(against="y", pilot="sha256:p"), Extras(name="spring", deviations=("Amendment 1", "one", "two"))
-    )
-    found["progress"] = {"planned": 36, "counted": 12, "complete": False, "words": "12 of 36. Stage *two* was refused."}
+    found = findings(made(), Question(against="y", pilot="sha256:p"), Extras(name="spring", deviations=DEVIATIONS))
+    held = {"code": "stage-not-over", "stage": "*two*"}
+    found["progress"] = {"planned": 36, "counted": 12, "complete": False, "removed": [], "held_up": held}
     found["appendix"]["amendments"] = [{"number": 1, "after_runs": 20, "changed": [{"field": "alpha"}]}]
     lines = [line for line in report(found).decode().splitlines() if line]
-    assert lines[1] == r"**This pilot is not complete:** 12 of 36. Stage \*two\* was refused."
+    assert lines[1] == r"**This pilot is not complete:** 12 of 36 planned runs count. Stage \*two\* is not over."
     told = "The question and the plan were fixed before the first run, and amended once, after 20 runs; changed: alpha."
     assert lines[4] == told
     assert lines[5:7] == [
-        "- Estimates take the plan as amended; the level counts amendments after runs as looks.",
+        "- Estimates use the amended plan; the level counts amendments after runs as looks.",
         "- 2 other deviations from the plan are recorded.",
     ]
     found["progress"]["complete"] = True
@@ -62,8 +67,8 @@ def test_the_level_of_the_intervals_is_told() -> None:
 
 def test_what_was_not_seen_is_labelled_apart() -> None:
     text = report(findings(made(), Question(caps={"seconds": (15.0,)}))).decode()
-    assert "## Counterfactual\n\nNot seen but computed" in text
-    assert "COUNTERFACTUAL: cap 15 s" in text
+    assert "## Other caps\n\nHypothetical, not part of the results" in text
+    assert "hypothetical: cap of 15 s" in text
 
 
 def test_baselines_and_an_earlier_report_are_shown_where_there_are_any() -> None:
@@ -76,29 +81,30 @@ def test_baselines_and_an_earlier_report_are_shown_where_there_are_any() -> None
     found["versus"] = {
         "name": "last *year*",
         "rows": [{"agent": "x", "before": ESTIMATE, "after": ESTIMATE, "difference": ESTIMATE, "p": 0.5}],
-        "notes": ["one task less"],
+        "notes": [{"code": "shared-tasks", "tasks": 1}],
     }
     text = report(found).decode()
     assert "| noop | 4 | 50.0% (25.0 to 75.0) | 0% | **NO** |" in text
     assert "| human | 4 | - | - | - |" in text
     assert r"## Against last \*year\*" in text
     assert "| x | 50.0% (25.0 to 75.0) | 50.0% (25.0 to 75.0) | +50.0 (+25.0 to +75.0) |" in text
-    assert "- one task less" in text
+    assert "- Compared on the 1 task that is the same in both." in text
 
 
 def test_prices_stand_with_their_intervals() -> None:
     found = findings(made())
     found["agents"][0]["cost"].update(per_success_usd=2.0, per_success={**ESTIMATE, "low": 1.5, "high": 3.25})
     assert "| 2 (1.5 to 3.25) |" in report(found).decode()
-    found["agents"][0]["cost"]["per_success"] = {**UNDEFINED, "undefined": "because all tasks cost alike"}
+    found["agents"][0]["cost"]["per_success"] = {**UNDEFINED, "undefined": {"code": "all-tasks-cost-alike", "tasks": 9}}
     assert "| 2 |" in report(found).decode()
-    assert "- What a success of x costs has no interval, because all tasks cost alike.\n" in report(found).decode()
+    why = "because all 9 tasks cost the same, so that the cost of another task has no bound"
+    assert f"- The cost of a success of x has no interval, {why}.\n" in report(found).decode()
 
 
 def test_rates_corrected_by_what_was_measured_stand_apart() -> None:
-    assert "checks err" not in report(findings(made())).decode()
+    assert "checks are wrong" not in report(findings(made())).decode()
     text = report(findings(made(), Question(measured=measured_from("8/8,126/130")))).decode()
-    assert "## If the checks err as measured" in text and "| 100.0% of 8 | 96.9% of 130 |" in text
+    assert "## If the checks are wrong as often as measured" in text and "| 100.0% of 8 | 96.9% of 130 |" in text
 
 
 def test_variations_are_shown_where_a_pilot_declares_them() -> None:
@@ -131,7 +137,7 @@ def test_one_pair_is_adjusted_for_no_other() -> None:
     found = findings(made(("x", "y", "z")))
     found["pairs"][0].update(p=0.25, p_adjusted=0.5, p_sign_flip=0.375)
     text = report(found).decode()
-    assert "0 of 3 pairs are separable, p adjusted over all of them; to be separable takes" in text
+    assert "0 of 3 pairs are separable, adjusted for all of them; a pair is separable if" in text
     assert "| 0.250 | 0.500 | 0.375 | no |" in text
 
 

@@ -18,11 +18,10 @@ from proctor.present.readable_numbers import (
     plain,
     points,
     probability,
-    reason,
     share,
     span,
-    with_span,
 )
+from proctor.present.sentences.estimates import reason, with_span
 
 CASES: list[tuple[Form, float, str]] = [
     (count, 12500, "12,500"),
@@ -78,11 +77,12 @@ def test_an_estimate_stands_with_its_range() -> None:
 
 
 def test_an_undefined_estimate_says_why() -> None:
-    nothing = {"value": None, "low": None, "high": None, "undefined": "because there is one task"}
-    assert reason(nothing) == "there is one task"
-    assert with_span(nothing) == "undefined, because there is one task"
+    nothing = {"value": None, "low": None, "high": None, "undefined": {"code": "one-task", "rate": None, "runs": 3}}
+    why = "there is only one task, which gives no information about other tasks"
+    assert reason(nothing) == why
+    assert with_span(nothing) == f"undefined, because {why}"
     assert span(nothing) == ""
-    assert reason(None) == "not computed"
+    assert reason(None) == "it was not computed"
 
 
 def test_one_thing_is_not_called_many() -> None:

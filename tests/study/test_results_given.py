@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from proctor.base.errors import UsageFault
+from proctor.study.statements import statement
 from proctor.study.table_import.csv_reader import Reading, Results, read_results
 
 ENDS = "agent,task,resolved,exit_status\na,t,True,done\na,u,False,late\nb,t,false,\n"
@@ -42,7 +43,7 @@ def test_words_and_rows_that_are_wrong_are_told_together(tmp_path: Path) -> None
     fault = refused(tmp_path, f"{ENDS}b,t,True,done\n", success=("yes",), timeout=("foo", "late"))
     first, second, third = fault.message.splitlines()
     assert "'yes'" in first and "'foo'" in second and third.startswith("r.csv:5: the attempt of 'b' at 't' stands")
-    assert fault.hint.startswith("give a value that the column has") and "put these rows right" in fault.hint
+    assert fault.hint.startswith("give a value that the column has") and "correct these rows" in fault.hint
 
 
 def test_words_that_rows_have_are_taken_whatever_their_case(tmp_path: Path) -> None:
@@ -78,7 +79,7 @@ def test_words_for_no_value(word: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(("other", "told"), [("astropy", True), ("django", False)])
 def test_repositories_are_strata_where_there_are_several(other: str, told: bool, tmp_path: Path) -> None:
     found = read(tmp_path, f"agent,task,outcome\na,django__django-1,1\na,{other}__{other}-2,1\n")
-    assert ("strata: the repository in the task's name" in found.notes) is told
+    assert (statement("strata-from-task-names") in found.notes) is told
 
 
 PLAIN = "agent,task,outcome{}\na,t,pass{}\na,u,fail{}\n"
@@ -87,30 +88,29 @@ PLAIN = "agent,task,outcome{}\na,t,pass{}\na,u,fail{}\n"
 def test_columns_that_are_not_used_are_kept_by_name_and_hinted_at(tmp_path: Path) -> None:
     found = read(tmp_path, PLAIN.format(",secs,team", ",3,red", ",4,blue"))
     assert found.unused == ("secs", "team")
-    hint = "no column was taken for them; if one that is not used has them,"
-    assert f"no costs: {hint} --cost COLUMN names it" in found.cannot
-    assert f"no times: {hint} --seconds COLUMN names it" in found.cannot
-    assert f"no strata: {hint} --stratum COLUMN names it" in found.cannot
+    assert statement("no-column-of-costs", option=True) in found.cannot
+    assert statement("no-column-of-times", option=True) in found.cannot
+    assert statement("no-column-of-strata", option=True) in found.cannot
     named = read(tmp_path, PLAIN.format(",secs,team", ",3,red", ",4,blue"), columns={"seconds": "secs"})
-    assert named.unused == ("team",) and not any("no times" in text for text in named.cannot)
+    assert named.unused == ("team",) and not any(one.code == "no-column-of-times" for one in named.cannot)
     bare = read(tmp_path, PLAIN.format("", "", ""))
-    assert bare.unused == () and "no times: the file has none" in bare.cannot
-    assert not any("no strata" in text for text in bare.cannot)
+    assert bare.unused == () and statement("no-column-of-times", option=False) in bare.cannot
+    assert not any(one.code == "no-column-of-strata" for one in bare.cannot)
     empty = read(tmp_path, PLAIN.format(",seconds,team", ",,red", ",,blue"))
-    assert "no times: the file has none" in empty.cannot
+    assert statement("no-column-of-times", option=False) in empty.cannot
 
 
 def test_tags_are_failure_modes_as_well(tmp_path: Path) -> None:
-    told = "no failure modes: no column says how an attempt ended"
+    told = statement("no-failure-modes")
     assert told not in read(tmp_path, PLAIN.format(",tags", ",", ",slow;odd")).cannot
     assert told in read(tmp_path, PLAIN.format(",tags", ",", ",")).cannot
     assert told in read(tmp_path, PLAIN.format("", "", "")).cannot
 
 
 def test_the_hint_fits_the_mistake(tmp_path: Path) -> None:
-    mapped = "put these rows right, or map their words by option"
-    assert refused(tmp_path, PLAIN.format("", "", ",1")).hint == "put these rows right"
-    assert refused(tmp_path, PLAIN.format(",cost", ",cheap", ",1")).hint == "put these rows right"
+    mapped = "correct these rows, or map their values by option"
+    assert refused(tmp_path, PLAIN.format("", "", ",1")).hint == "correct these rows"
+    assert refused(tmp_path, PLAIN.format(",cost", ",cheap", ",1")).hint == "correct these rows"
     assert refused(tmp_path, PLAIN.format("", "", "") + "a,v,perhaps\n").hint == mapped
 
 

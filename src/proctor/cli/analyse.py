@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +14,12 @@ from proctor.base.errors import UsageFault
 from proctor.cli.options import section_option
 from proctor.cli.output import ANSWER_SCHEMA, as_json, one_line, print_table, shortened
 from proctor.present.markdown_syntax import percents, points, rank, unit_of
-from proctor.present.package_sections import require_sections
-from proctor.present.pilot_sentences import minimum_effect_sentence
 from proctor.present.readable_numbers import currency
 from proctor.present.report_files import check_folder, findings_json, write_report
+from proctor.present.sentences import joined, sentence, sentences
+from proctor.present.sentences.estimates import undefined
+from proctor.present.sentences.pilot_plan import minimum_effect_sentence
+from proctor.present.sentences.tables import other_cap
 from proctor.study.analysis.findings import findings
 from proctor.study.analysis.question import Extras, Question, measured_from
 from proctor.study.table_import.csv_reader import Reading, Results, choices, read_results
@@ -36,8 +38,6 @@ OPEN_PAIRS = 10
 NEEDS = {"cap_seconds": "seconds", "what_if_seconds": "seconds", "what_if_usd": "cost", "timeout": "status"}
 """Options that say nothing about a table without that column."""
 WIDE = 60
-NAMED = 8
-"""How many columns are named that were taken for nothing."""
 STANDARD_INPUT = Path("/dev/stdin")
 
 
@@ -118,13 +118,12 @@ def command(results: Path, out: Path | None, sections: tuple[str, ...], json_: b
     reading = _reading(options)
     read = read_results(results, reading, lambda rows: _tell(f"{rows:,} rows read"))
     _check_needs(options, read)
-    read_as = (_taken(read), *_unused(read), *read.notes)
     extras = Extras(
         kind="results",
         name=read.name,
         digest=read.digest,
         caveats=tuple(choices(reading)),
-        notes=read_as,
+        notes=read.notes,
         cannot=read.cannot,
     )
     found = findings(read.table, question, extras, _tell)
@@ -136,7 +135,7 @@ def command(results: Path, out: Path | None, sections: tuple[str, ...], json_: b
         sys.stdout.buffer.write(findings_json({"kind": "findings", "schema": ANSWER_SCHEMA, **found}))
         sys.stdout.buffer.flush()
     else:
-        _show(found, read_as, bool(question.caps), written, out)
+        _show(found, bool(question.caps), written, out)
     return 1 if question.against is not None and found["headline"]["verdict"] != "adopt" else 0
 
 
@@ -196,26 +195,11 @@ def _question(options: Mapping[str, Any]) -> Question:
     )
 
 
-def _taken(read: Results) -> str:
-    """Which column was taken for what."""
-    names = ", ".join(f"{role} = {name}" for role, name in read.taken.items())
-    return f"columns{f' of a {read.shape} table' if read.shape else ''}: {names}"
-
-
-def _unused(read: Results) -> list[str]:
-    """Which columns were taken for nothing, some of them by name."""
-    if not read.unused:
-        return []
-    names = ", ".join(shortened(name, WIDE) for name in read.unused[:NAMED])
-    more = len(read.unused) - NAMED
-    return [f"not used: {names}{f' and {more} more' if more > 0 else ''}"]
-
-
-def _show(found: Mapping[str, Any], notes: Sequence[str], what_if: bool, written: list[str], out: Path | None) -> None:
+def _show(found: Mapping[str, Any], what_if: bool, written: list[str], out: Path | None) -> None:
     """The short version for a terminal."""
     head, agents, paid = found["headline"], found["agents"], currency(found)
     most = max(one["k"] for agent in agents for one in agent["pass_at"])
-    names = ["RANK", "AGENT", "RUNS", "SUCCESS", "ALL ATTEMPTED", "UNKNOWN", f"{unit_of(paid).upper()} A RUN"]
+    names = ["RANK", "AGENT", "RUNS", "SUCCESS", "ALL ATTEMPTED", "UNKNOWN", f"{unit_of(paid).upper()} PER RUN"]
     rows = []
     for agent in agents:
         cost = agent["cost"]["per_run_usd"]
@@ -233,44 +217,44 @@ def _show(found: Mapping[str, Any], notes: Sequence[str], what_if: bool, written
             value = last["estimate"]["value"]
             row.append("-" if value is None else f"{100 * value:.1f}% (k = {last['k']})")
         rows.append(row)
-    for text in notes:
+    for text in sentences(found["source"]["notes"]):
         click.echo(one_line(text))
     print_table([*names, "PASS@K"] if most > 1 else names, rows)
     click.echo()
-    click.echo(one_line(f"{head['verdict']}: {head['sentence']}"))
-    if line := minimum_effect_sentence(found):
-        click.echo(one_line(line))
+    click.echo(one_line(f"{head['verdict']}: {sentence(head['reason'])}"))
+    if effect := minimum_effect_sentence(found):
+        click.echo(one_line(effect))
     if head["counting"]:
-        click.echo(one_line(head["counting"]))
-    click.echo(one_line(f"cost: {head['cost']}"))
+        click.echo(one_line(sentence(head["counting"])))
+    click.echo(one_line(f"cost: {joined(head['cost'])}"))
     open_ = [pair for pair in found["pairs"] if not pair["separable"]]
     if open_:
-        click.echo(f"\nnot separable ({len(open_)} of {len(found['pairs'])} pairs, all comparisons counted):")
+        click.echo(f"\nnot separable ({len(open_)} of {len(found['pairs'])} pairs, adjusted for all comparisons):")
         for pair in open_[:OPEN_PAIRS]:
             why = pair["difference"]["undefined"]
-            line = f"undefined, {why}" if why else f"{points(pair['difference'])} points"
-            click.echo(one_line(f"  {pair['a']} - {pair['b']}: {line}"))
+            text = f"undefined, because {undefined(why)}" if why else f"{points(pair['difference'])} points"
+            click.echo(one_line(f"  {pair['a']} - {pair['b']}: {text}"))
         if len(open_) > OPEN_PAIRS:
             click.echo(f"  ... and {len(open_) - OPEN_PAIRS} more")
-        click.echo("  (an interval is that of its pair alone: one that leaves out 0 is not enough)")
+        click.echo("  (each interval is for one pair: an interval that excludes 0 is not enough)")
     if what_if:
-        _show_what_if(found["counterfactual"])
-    click.echo("\nto be careful about:")
-    for text in head["caveats"]:
+        _show_what_if(found)
+    click.echo("\ncaveats:")
+    for text in sentences(head["caveats"]):
         click.echo(one_line(f"  {text}"))
-    click.echo("\nwhat this cannot say:")
-    for text in found["cannot"]:
+    click.echo("\nwhat the data do not support:")
+    for text in sentences(found["cannot"]):
         click.echo(one_line(f"  {text}"))
     if out is not None:
         click.echo(f"\nwritten to {out}: {', '.join(written)}")
 
 
-def _show_what_if(scored: list[Mapping[str, Any]]) -> None:
+def _show_what_if(found: Mapping[str, Any]) -> None:
     """Success under other caps, computed from the recorded runs."""
-    click.echo("\nhypothetical, not part of the results:")
-    for row in scored:
-        click.echo(one_line(f"  {row['label']}: {row['agent']} {percents(row['success'])}"))
-    if not scored:
+    click.echo("\nother caps, not part of the results:")
+    for row in found["counterfactual"]:
+        click.echo(one_line(f"  {other_cap(row, found)}: {row['agent']} {percents(row['success'])}"))
+    if not found["counterfactual"]:
         click.echo("  nothing: no agent has a cost or a time for every run with an outcome")
 
 

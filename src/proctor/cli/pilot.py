@@ -6,7 +6,6 @@ import os
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +20,12 @@ from proctor.cli.pilot_report import report
 from proctor.cli.pilot_run import remove, run, status
 from proctor.cli.wiring import machine
 from proctor.execute.monitor.price_table import FALLBACK
+from proctor.present.sentences import sentences
+from proctor.present.sentences.phrases import amount, budget
+from proctor.present.sentences.pilot_criteria import power as power_sentence
+from proctor.present.sentences.pilot_plan import wrong
 from proctor.study.analysis.cost_unit import UNITS, USD
+from proctor.study.analysis.plain_data import plain_data, text_numbers
 from proctor.study.pilot.ledger.charges import rates_of
 from proctor.study.pilot.ledger.journal import read_journal, require_head
 from proctor.study.pilot.plan.artefacts import make_artefacts
@@ -30,14 +34,12 @@ from proctor.study.pilot.plan.frozen_plan import PROTOCOL, Plan, amend, freeze, 
 from proctor.study.pilot.plan.pilot_draft import Draft, draft, runs_of_pilot
 from proctor.study.pilot.plan.pilot_model import STAGES
 from proctor.study.pilot.plan.pilot_template import scaffold
-from proctor.study.pilot.plan.plan_checks import wrong
-from proctor.study.pilot.plan.power_analysis import PowerQuestion, analyse, curve, question_of, record, text
+from proctor.study.pilot.plan.power_analysis import PowerQuestion, analyse, answer, curve, question_of, record, text
 from proctor.study.pilot.plan.randomisation import Slot
 from proctor.study.pilot.plan.remaining_plan import left_of, power_of, slots_left
-from proctor.study.pilot.running.criteria import caps
+from proctor.study.pilot.running.criteria import concerns_of
 from proctor.study.pilot.running.pilot_runner import alone
 from proctor.study.pilot.running.pilot_state import read_pilot_state, take_looks
-from proctor.study.pilot.running.stopping_rules import run_cap
 
 
 @click.group(
@@ -176,8 +178,8 @@ def power(
     given: dict[str, Any] = {"tasks": tasks, "runs": runs, "effect": effect, "iccs": icc or None}
     asked = replace(asked, **{name: value for name, value in given.items() if value is not None})
     if asked.rate + asked.effect > 1:
-        message = f"the assumed rate of {asked.rate:g} and an effect of {asked.effect:g} are more than 1"
-        raise UsageFault(message, where="--effect", hint="use a smaller effect")
+        what = f"the assumed rate of {asked.rate:g} and an effect of {asked.effect:g} are more than 1"
+        raise UsageFault(what, where="--effect", hint="ask for a smaller one")
     if curve_:
         return _curve(asked, json_)
     found = analyse(asked)
@@ -185,8 +187,9 @@ def power(
         print_json(record(found))
         return 0 if found.supported else 1
     without = f", without {', '.join(removed)}" if removed else ""
-    line = f"{counted(asked.tasks, 'task')}, {counted(asked.runs, 'run')} of each by every method{without}"
-    click.echo(printable(line))
+    click.echo(
+        printable(f"{counted(asked.tasks, 'task')}, {counted(asked.runs, 'run')} of each by every method{without}")
+    )
     rows = [
         [
             f"{row.icc:g}",
@@ -202,7 +205,9 @@ def power(
     head = ["ICC", "CORRELATION", "DESIGN EFFECT", "POWER", "SIMULATED", "LEAST EFFECT", "TASKS BY FORMULA"]
     if rows:
         print_table(head, rows)
-    click.echo(("supported: " if found.supported else "not supported: ") + found.why)
+    click.echo(
+        ("supported: " if found.supported else "not supported: ") + power_sentence(plain_data(answer(record(found))))
+    )
     return 0 if found.supported else 1
 
 
@@ -235,7 +240,7 @@ def _curve(asked: PowerQuestion, json_: bool) -> int:
 
 
 def _tell(frozen: Plan, made: Draft, json_: bool) -> None:
-    """What is in force, what it can see and cost, and what a reader should know before it is run."""
+    """The plan in force, its power and cost, and what a reader should know before it is run."""
 
     def part(name: str) -> Any:
         return parse((frozen.current / name).read_bytes())
@@ -244,25 +249,27 @@ def _tell(frozen: Plan, made: Draft, json_: bool) -> None:
     protocol, slots, can = left_of(frozen.protocol, removed), slots_left(frozen, removed), power_of(frozen, removed)
     cost = Projection(protocol, made.prices).summary(slots) if removed else part("projection.json")
     doubts = [check for checks in part("sanity.json")["checks"].values() for check in checks if not check["held"]]
-    concerns = _concerns(cost, protocol, rates_of(frozen).start)
+    concerns = plain_data(concerns_of(cost, protocol, rates_of(frozen).start))
     if json_:
         print_json(
-            {
-                "pilot": frozen.digest,
-                "folder": str(frozen.folder),
-                "runs": len(slots),
-                "tasks": len(protocol["tasks"]),
-                "removed": sorted(removed),
-                "methods": [method["name"] for method in protocol["methods"]],
-                "supported": can["supported"],
-                "why": can["value"],
-                "usd": cost["usd"],
-                "budget": cost["budget"],
-                "concerns": concerns,
-                "deviations": list(frozen.deviations),
-                "doubts": doubts,
-                "amendments": len(frozen.amendments),
-            }
+            text_numbers(
+                {
+                    "pilot": frozen.digest,
+                    "folder": str(frozen.folder),
+                    "runs": len(slots),
+                    "tasks": len(protocol["tasks"]),
+                    "removed": sorted(removed),
+                    "methods": [method["name"] for method in protocol["methods"]],
+                    "supported": can["supported"],
+                    "answer": plain_data(can["answer"]),
+                    "usd": cost["usd"],
+                    "budget": cost["budget"],
+                    "concerns": concerns,
+                    "deviations": plain_data(frozen.deviations),
+                    "doubts": doubts,
+                    "amendments": len(frozen.amendments),
+                }
+            )
         )
         return
     methods, tasks = counted(len(protocol["methods"]), "method"), counted(len(protocol["tasks"]), "task")
@@ -273,16 +280,16 @@ def _tell(frozen: Plan, made: Draft, json_: bool) -> None:
         click.echo(printable(f"removed  {', '.join(sorted(removed))}; {frozen_ones} were frozen"))
     click.echo(f"stages   {_stages(slots)}")
     third = any(slot.stage == STAGES[-1] for slot in slots)
-    so = " (stage three will be refused)" if third else " (there is no stage three to be refused; reports will say so)"
-    line = f"{'supported' if can['supported'] else 'not supported'}: {can['value']}"
-    click.echo(f"power    {line}{'' if can['supported'] else so}")
+    so = " (stage three will be refused)" if third else " (there is no stage three; reports will say so)"
+    verdict = "supported" if can["supported"] else "not supported"
+    click.echo(f"power    {verdict}: {power_sentence(plain_data(can['answer']))}{'' if can['supported'] else so}")
     click.echo(f"cost     {_amounts(cost, protocol)}")
-    for message in concerns:
-        click.echo(f"concern  {message}")
+    for line in sentences(concerns):
+        click.echo(printable(f"concern  {line}"))
     for check in doubts:
         click.echo(f"doubt    {wrong(check['name'])}: {check['seen']}")
-    for message in frozen.deviations:
-        click.echo(f"deviates {message}")
+    for line in sentences(plain_data(frozen.deviations)):
+        click.echo(printable(f"deviates {line}"))
     click.echo(f"folder   {frozen.folder}")
 
 
@@ -292,35 +299,7 @@ def _stages(slots: Sequence[Slot]) -> str:
 
 
 def _amounts(cost: Mapping[str, Any], protocol: Mapping[str, Any]) -> str:
-    """What a pilot may cost and its budget, both in dollars, or both in units where it has no prices."""
-    priced = protocol["prices"]["currency"] != FALLBACK.table.currency
-    amount = (USD if priced else UNITS).words
-    low, expected, high = (amount(float(cost["usd"][level])) for level in ("low", "expected", "high"))
-    budget = f"{cost['budget']['pilot_usd']} USD"
-    budget = budget if priced else f"{amount(float(cost['budget']['pilot_usd']))}, set as {budget}"
-    return f"{expected} expected, {low} to {high}; the budget is {budget}"
-
-
-def _concerns(cost: Mapping[str, Any], protocol: Mapping[str, Any], start: Decimal) -> list[str]:
-    """What would end the pilot early, or let it not begin at all."""
-    budget, found = cost["budget"], []
-    for one in caps(protocol, protocol["tasks"], start):
-        if not one.met:
-            line = f"not met: {one.words}: {one.value}, required: {one.threshold}"
-            found.append(f"{line}; stage one will be refused: {one.todo}")
-    if not budget["fits"]["expected"]:
-        found.append("the expected cost is above the budget: the pilot would be stopped before its end")
-    elif not budget["fits"]["high"]:
-        found.append("the high end of the cost is above the budget: the pilot may be stopped before its end")
-    block, whole = _block_caps(protocol), Decimal(budget["pilot_usd"])
-    if budget["fits"]["high"] and 0 <= whole - block < Decimal(cost["usd"]["expected"]):
-        why = f"a block begins only while the caps of its runs are left, {block:.2f} of {whole:.2f} USD"
-        found.append(f"{why}: the pilot would be stopped early; lower budgets.run_usd, or raise budgets.pilot_usd")
-    if budget["tasks_over"]:
-        found.append(f"expected to be above task_usd: {', '.join(budget['tasks_over'][:10])}")
-    return found
-
-
-def _block_caps(protocol: Mapping[str, Any]) -> Decimal:
-    """What the runs of the dearest block may cost together."""
-    return max(run_cap(protocol, task["contract"]) for task in protocol["tasks"]) * len(protocol["methods"])
+    """What a pilot may cost and its budget, both in dollars, or both in units if it has no prices."""
+    unit = (USD if protocol["prices"]["currency"] != FALLBACK.table.currency else UNITS).name
+    low, expected, high = (amount(float(cost["usd"][level]), unit) for level in ("low", "expected", "high"))
+    return f"{expected} expected, {low} to {high}; the budget is {budget(float(cost['budget']['pilot_usd']), unit)}"

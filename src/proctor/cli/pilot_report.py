@@ -18,9 +18,11 @@ from proctor.cli.options import Renamed, pilot_argument, section_option
 from proctor.cli.output import ANSWER_SCHEMA, as_json, one_line
 from proctor.cli.wiring import home
 from proctor.present.markdown_syntax import percents, points
-from proctor.present.package_sections import require_sections
-from proctor.present.pilot_sentences import INCOMPLETE, incomplete, minimum_effect_sentence
 from proctor.present.report_files import FINDINGS, RUNS, check_folder, findings_json, write_report
+from proctor.present.sentences import joined, sentence, sentences
+from proctor.present.sentences.comparability import earlier
+from proctor.present.sentences.estimates import undefined
+from proctor.present.sentences.pilot_plan import INCOMPLETE, incomplete, minimum_effect_sentence
 from proctor.study.analysis.question import measured_from
 from proctor.study.index.parquet_file import read_table
 from proctor.study.pilot.plan.frozen_plan import PROTOCOL
@@ -69,7 +71,7 @@ def report(
     """
     require_sections(sections)
     measured = None if oracle is None else measured_from(oracle)
-    earlier = None if against is None else _earlier(against)
+    before = None if against is None else _earlier(against)
     _refuse_plan(out)
     place, plan = home(), plan_alone(pilot, plan_)
     folder = out or pilot.with_suffix(".report")
@@ -80,8 +82,8 @@ def report(
     for line in changed_since(place, pilot, plan):
         click.echo(one_line(f"changed since it was frozen, and not in this report: {line}"), err=True)
     found, table = report_of(read_pilot_state(plan, place), _tell, measured)
-    if earlier is not None:
-        found["versus"] = earlier.beside(table, found)
+    if before is not None:
+        found["versus"] = before.beside(table, found)
     _tell(f"writing {folder}")
     written = write_report(found, table, folder, sections)
     if json_:
@@ -126,9 +128,9 @@ def _earlier(folder: Path) -> Earlier:
     if not (folder / FINDINGS).is_file() or not (folder / RUNS).is_file():
         raise UsageFault("there is no report", where=str(folder), hint=hint)
     try:
-        findings = parse(read_bounded(folder / FINDINGS, 1 << 30))
-        name, seeds = str(findings["source"]["name"]), tuple(findings["appendix"]["seeds"]["observed"])
-        digests = _digests(findings)
+        found = parse(read_bounded(folder / FINDINGS, 1 << 30))
+        name, seeds = str(found["source"]["name"]), tuple(found["appendix"]["seeds"]["observed"])
+        digests = _digests(found)
     except (ValueError, TypeError, LookupError, AttributeError):
         raise UsageFault("holds no findings of a report", where=str(folder / FINDINGS), hint=hint) from None
     return Earlier(read_table(folder / RUNS), name, seeds, digests)
@@ -136,20 +138,20 @@ def _earlier(folder: Path) -> Earlier:
 
 def _show(found: Mapping[str, Any], folder: Path, written: list[str]) -> None:
     head = found["headline"]
-    if sentence := incomplete(found):
-        click.echo(one_line(f"{INCOMPLETE}: {sentence}"))
+    if missing := incomplete(found):
+        click.echo(one_line(f"{INCOMPLETE}: {missing}"))
     if asked := found["question"]["text"]:
         click.echo(one_line(asked))
-    click.echo(one_line(f"{head['verdict']}: {head['sentence']}"))
-    if sentence := minimum_effect_sentence(found):
-        click.echo(one_line(sentence))
+    click.echo(one_line(f"{head['verdict']}: {sentence(head['reason'])}"))
+    if effect := minimum_effect_sentence(found):
+        click.echo(one_line(effect))
     if head["counting"]:
-        click.echo(one_line(head["counting"]))
-    click.echo(one_line(head["cost"]))
-    for text in [*found["source"]["notes"], *head["caveats"], *found["deviations"]]:
+        click.echo(one_line(sentence(head["counting"])))
+    click.echo(one_line(joined(head["cost"])))
+    for text in sentences([*found["source"]["notes"], *head["caveats"], *found["deviations"]]):
         click.echo(one_line(f"  {text}"))
-    for text in found["cannot"]:
-        click.echo(one_line(f"  cannot be said: {text}"))
+    for text in sentences(found["cannot"]):
+        click.echo(one_line(f"  not supported by the data: {text}"))
     if other := found.get("versus"):
         _show_versus(other)
     click.echo(f"written to {folder}: {', '.join(written)}")
@@ -157,14 +159,15 @@ def _show(found: Mapping[str, Any], folder: Path, written: list[str]) -> None:
 
 def _show_versus(other: Mapping[str, Any]) -> None:
     """What changed since the earlier report, a line for each agent."""
-    click.echo(one_line(f"against {other['name']}:"))
+    click.echo(one_line(f"against {earlier(other)}:"))
     for row in other["rows"]:
         change = points(row["difference"])
-        sentence = f"{change} points" if change != "-" else f"no difference, {row['difference']['undefined']}"
+        why = row["difference"]["undefined"]
+        text = f"difference undefined, because {undefined(why)}" if why else f"{change} points"
         rates = f"{percents(row['before'])} before, {percents(row['after'])} after"
         name = f"{row['agent']} (another agent than before)" if row["another"] else row["agent"]
-        click.echo(one_line(f"  {name}: {rates}, {sentence}"))
-    for text in other["notes"]:
+        click.echo(one_line(f"  {name}: {rates}, {text}"))
+    for text in sentences(other["notes"]):
         click.echo(one_line(f"  {text}"))
 
 

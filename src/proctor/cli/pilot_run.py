@@ -20,8 +20,13 @@ from proctor.cli.progress import Progress
 from proctor.cli.wiring import home, machine, run_store
 from proctor.execute.home import Home
 from proctor.judge.run_verdict import is_machine_fault
-from proctor.study.analysis.cost_unit import UNITS, USD
-from proctor.study.pilot.ledger.charges import summary
+from proctor.present.sentences import sentences
+from proctor.present.sentences.phrases import bill_amount, bill_number, budget
+from proctor.present.sentences.pilot_bill import NO_METHOD
+from proctor.present.sentences.pilot_caveats import charges
+from proctor.present.sentences.pilot_criteria import found, must, required, stop, todo
+from proctor.present.sentences.pilot_deviations import removal
+from proctor.study.analysis.plain_data import plain_data, text_numbers
 from proctor.study.pilot.ledger.pilot_runs import Run
 from proctor.study.pilot.plan.frozen_plan import Plan
 from proctor.study.pilot.plan.pilot_draft import changed_since, plan_alone, planned
@@ -72,7 +77,9 @@ def run(
         return 3
     good = stages[-1].good
     if json_:
-        print_json({"pilot": plan.digest, "complete": good, "stages": [record_of(state, one) for one in stages]})
+        print_json(
+            {"pilot": plan.digest, "complete": good, "stages": text_numbers([record_of(state, one) for one in stages])}
+        )
     else:
         _tell(state, stages, named)
     undecided = _undecided(state, stages[-1])
@@ -88,19 +95,20 @@ def _undecided(state: PilotState, stage: Stage) -> list[Run]:
 
 
 def _tell(state: PilotState, stages: Sequence[Stage], named: str) -> None:
-    """The state of each stage, and what to do if one blocks the pilot."""
+    """The state of each stage, and what to do where one holds the pilot up."""
     ledger = state.ledger
     rows = [[stage.name, stage.verdict, str(len(ledger.held(stage.name))), _unmet(stage.unmet)] for stage in stages]
     print_table(["STAGE", "VERDICT", "RUNS", "NOT MET"], rows)
     last = stages[-1]
     for one in last.unmet:
-        click.echo(printable(f"{one.id}: {one.words}: {one.value}, required: {one.threshold}"))
-        if one.todo:
-            click.echo(f"  {one.todo}")
+        said = plain_data(one.found)
+        click.echo(printable(f"{one.id}: {must(said)}: {found(said)}; required: {required(said)}"))
+        if advice := todo(said):
+            click.echo(printable(f"  {advice}"))
     if last.stop is not None:
-        click.echo(printable(f"stopped by the rule for {last.stop.rule}: {last.stop.words}"))
+        click.echo(printable(f"stopped by the rule for {stop(plain_data(last.stop.why))}"))
     for block in last.ahead.cut:
-        click.echo(printable(f"not run for want of its task's envelope: {block[0].task}, repeat {block[0].repeat}"))
+        click.echo(printable(f"not run, the budget of its task is used up: {block[0].task}, repeat {block[0].repeat}"))
     click.echo(f"records: {state.plan.folder}")
     if ledger.held():
         click.echo(f"next: proctor pilot report {named} writes what the runs say")
@@ -127,7 +135,7 @@ def status(pilot: Path, watch: bool, plan_: Path | None, json_: bool) -> None:
         now = {**_status(place, plan), "changed": changed}
         if now != before:
             if json_:
-                print_json(now)
+                print_json(text_numbers(now))
             else:
                 if before is not None:
                     click.clear()
@@ -143,8 +151,8 @@ def _status(place: Home, plan: Plan) -> dict[str, Any]:
 
 
 def _show(now: Mapping[str, Any]) -> None:
-    """The status for people."""
-    unit = next(one for one in (USD, UNITS) if one.name == now["unit"]["name"])
+    """The status for users."""
+    unit = str(now["unit"]["name"])
     click.echo(printable(f"{now['name']}  {now['title']}"))
     state = "complete" if now["complete"] else f"stage {now['stage']} {now['verdict']}"
     click.echo(f"{now['pilot']}  {state}{', running' if now['busy'] and now['verdict'] != CHECKING else ''}")
@@ -158,39 +166,39 @@ def _show(now: Mapping[str, Any]) -> None:
             str(one["done"]),
             str(one["left"]),
             ", ".join(f"{count} {status}" for status, count in one["statuses"].items()),
-            unit.number(float(one["spent_usd"])),
+            bill_number(float(one["spent_usd"]), unit),
         ]
         for one in now["methods"]
     ]
-    print_table(["METHOD", "DONE", "LEFT", "STATUS", unit.name.upper()], cells)
+    print_table(["METHOD", "DONE", "LEFT", "STATUS", unit.upper()], cells)
     click.echo("")
     for one in now["envelopes"]:
-        set_as = f"{one['cap_usd']} USD"
-        whole = set_as if unit is USD else f"{unit.words(float(one['cap_usd']))}, set as {set_as}"
-        click.echo(printable(f"envelope  {one['envelope']}: {unit.number(float(one['spent_usd']))} of {whole}"))
+        spent, cap = bill_number(float(one["spent_usd"]), unit), budget(float(one["cap_usd"]), unit)
+        click.echo(printable(f"envelope  {one['envelope']}: {spent} of {cap}"))
     if now["checks"]["runs"]:
-        text = f"{now['checks']['runs']} runs, {unit.exact(float(now['checks']['spent_usd']))}"
-        click.echo(f"charged   checks by none of the methods: {text}")
+        runs, usd = counted(now["checks"]["runs"], "run"), bill_amount(float(now["checks"]["spent_usd"]), unit)
+        click.echo(f"charged   {NO_METHOD}: {runs}, {usd}")
     for one in now["charges"]:
-        click.echo(printable(f"charged   {summary(one, unit)}"))
-    for one in now["rules"]:
-        click.echo(printable(f"rule      {one['rule']}: {one['message']}: {one['value']} / {one['threshold']}"))
+        click.echo(printable(f"charged   {charges(one)}, {bill_amount(float(one['usd']), unit)}"))
+    for text in sentences(now["rules"]):
+        click.echo(printable(f"rule      {text}"))
     for one in now["running"]:
         click.echo(printable(f"running   {one['run']}  {one['task']}  {one['method']}  repeat {one['repeat']}"))
     for one in now["unmet"]:
-        click.echo(printable(f"not met   {one['id']}: {one['value']}; asked for: {one['threshold']}"))
+        said = one["found"]
+        click.echo(printable(f"not met   {one['id']}: {found(said)}; required: {required(said)}"))
     if now["verdict"] == CHECKS_LEFT:
-        click.echo("stopped   before the checks of all tasks were done; proctor pilot run PILOT goes on")
+        click.echo("stopped   before the checks of all tasks were done; proctor pilot run PILOT continues")
     if now["verdict"] == OPEN and not now["busy"] and not now["running"]:
-        click.echo(f"waiting   nobody runs stage {now['stage']}; proctor pilot run PILOT goes on")
+        click.echo(f"waiting   stage {now['stage']} is not running; proctor pilot run PILOT continues")
     if now["stop"]:
-        click.echo(printable(f"stopped   {now['stop']['rule']}: {now['stop']['message']}"))
-    for message in now["deviations"]:
-        click.echo(printable(f"deviation {message}"))
-    for message in now["changed"]:
-        click.echo(printable(f"changed   {message.splitlines()[0]}"))
+        click.echo(printable(f"stopped   {stop(now['stop']['why'])}"))
+    for text in sentences(now["deviations"]):
+        click.echo(printable(f"deviation {text}"))
+    for line in now["changed"]:
+        click.echo(printable(f"changed   {line.splitlines()[0]}"))
     if now["changed"]:
-        click.echo("          until it is as it was frozen, proctor pilot run refuses it")
+        click.echo("          proctor pilot run refuses the pilot until these changes are undone or recorded")
 
 
 @click.command(epilog="Example: proctor pilot remove pilot.yaml a-task --reason flaky --why 'random port'")
@@ -228,7 +236,7 @@ def remove(
     with alone(place, plan):
         removed = remove_task(read_pilot_state(plan, place), Request(task, reason, why, user_name(), at, runs))
     if json_:
-        print_json(removed.record())
+        print_json(text_numbers(removed.record()))
         return
-    click.echo(printable(removed.words))
+    click.echo(printable(removal(plain_data(removed.deviation))))
     click.echo(f"on record: {plan.folder / removed.pointer.partition('#')[0]}, {counted(len(runs), 'run')} as evidence")

@@ -21,20 +21,22 @@ from proctor.present.markdown_syntax import (
     table,
     unit_of,
 )
-from proctor.present.package_sections import MadeSection, SectionTable
-from proctor.present.pilot_sentences import (
+from proctor.present.readable_numbers import counted, currency, left_after
+from proctor.present.sentences import joined, sentence, sentences
+from proctor.present.sentences.comparability import earlier
+from proctor.present.sentences.estimates import reason
+from proctor.present.sentences.phrases import level
+from proctor.present.sentences.pilot_bill import TITLE, bill
+from proctor.present.sentences.pilot_plan import (
     INCOMPLETE,
-    TITLE,
-    bill,
     departures,
     fixed,
     incomplete,
     minimum_effect_sentence,
 )
-from proctor.present.readable_numbers import counted, currency, left_after
-from proctor.study.analysis.number_format import level_words
+from proctor.present.sentences.tables import other_cap, step
 
-SEPARABLE = "to be separable takes p adjusted below alpha, and an interval that leaves out 0"
+SEPARABLE = "a pair is separable if p adjusted is below alpha and the interval excludes 0"
 
 
 def report(findings: Mapping[str, Any], more: Sequence[MadeSection] = ()) -> bytes:
@@ -65,23 +67,23 @@ def _lines(findings: Mapping[str, Any]) -> Iterator[str]:
     if asked := (findings.get("question") or {}).get("text"):
         yield plain(asked)
         yield ""
-    if told := incomplete(findings):
-        yield f"**{INCOMPLETE}:** {plain(told)}"
+    if missing := incomplete(findings):
+        yield f"**{INCOMPLETE}:** {plain(missing)}"
         yield ""
-    yield f"**{head['verdict']}.** {plain(head['sentence'])}"
+    yield f"**{head['verdict']}.** {plain(sentence(head['reason']))}"
     yield ""
-    if told := minimum_effect_sentence(findings):
-        yield plain(told)
+    if effect := minimum_effect_sentence(findings):
+        yield plain(effect)
         yield ""
-    if told := head.get("counting"):
-        yield plain(told)
+    if counting := head.get("counting"):
+        yield plain(sentence(counting))
         yield ""
-    yield f"Cost: {plain(head['cost'])}"
+    yield f"Cost: {plain(joined(head['cost']))}"
     yield ""
-    if told := fixed(findings):
-        yield plain(told)
+    if plan := fixed(findings):
+        yield plain(plan)
         yield ""
-    yield from listed([*departures(findings), *head["caveats"]])
+    yield from listed([*departures(findings), *sentences(head["caveats"])])
     trials = source["trials"]
     many = str(trials["max"]) if trials["min"] == trials["max"] else f"{trials['min']} to {trials['max']}"
     agents, tasks = counted(source["agents"], "agent"), counted(source["tasks"], "task")
@@ -90,7 +92,7 @@ def _lines(findings: Mapping[str, Any]) -> Iterator[str]:
         f"Source: {source['kind']}, {source['digest'] or 'no digest'}."
     )
     yield ""
-    for note in source.get("notes", ()):
+    for note in sentences(source.get("notes")):
         yield f"- {plain(note)}"
     yield from _agents(findings)
     yield from _baselines(findings)
@@ -109,20 +111,19 @@ def _lines(findings: Mapping[str, Any]) -> Iterator[str]:
     yield from _conditions(findings)
     for title, texts in (
         ("Deviations", findings["deviations"]),
-        ("What this cannot say", findings["cannot"]),
+        ("What the data do not support", findings["cannot"]),
         ("Not to be generalised", findings["scope"]["not_to_generalise"]),
     ):
         if texts:
             yield from section(title)
-            yield from listed(texts)
+            yield from listed(sentences(texts))
 
 
 def _agents(findings: Mapping[str, Any]) -> Iterator[str]:
     yield from section("Agents")
-    level = 1 - findings["question"]["alpha"]
     yield (
-        "A rank is a range: agents that could not be told apart at this many comparisons share ranks. "
-        f"Intervals are at a level of {level_words(level)}."
+        "A rank is a range: agents that are not separable, adjusted for all comparisons, share ranks. "
+        f"Intervals are at a level of {level(1 - findings['question']['alpha'])}."
     )
     yield ""
     yield from table(
@@ -148,7 +149,7 @@ def _agents(findings: Mapping[str, Any]) -> Iterator[str]:
 def _baselines(findings: Mapping[str, Any]) -> Iterator[str]:
     if rows := findings.get("baselines"):
         yield from section("Baselines")
-        yield "Not compared with the agents; they show whether the tasks are what they claim to be."
+        yield "Baselines are not compared with the agents; they show whether the tasks are valid."
         yield ""
         held = {True: "yes", False: "**NO**", None: "-"}
         yield from table(
@@ -169,7 +170,7 @@ def _baselines(findings: Mapping[str, Any]) -> Iterator[str]:
 def _variations(findings: Mapping[str, Any]) -> Iterator[str]:
     if rows := findings.get("variations"):
         yield from section("Variations")
-        yield "Counts of runs, beside the comparison and no part of it: so few tell no variation from another."
+        yield "Counts of runs, not part of the comparison: so few runs do not separate variations."
         yield ""
         yield from table(
             ("variation", "method", "runs", "with a verdict", "successes"),
@@ -182,7 +183,7 @@ def _variations(findings: Mapping[str, Any]) -> Iterator[str]:
 
 def _versus(findings: Mapping[str, Any]) -> Iterator[str]:
     if other := findings.get("versus"):
-        yield from section(f"Against {plain(other['name'])}")
+        yield from section(f"Against {plain(earlier(other))}")
         yield from table(
             ("agent", "before", "after", "after - before, points"),
             [
@@ -195,7 +196,7 @@ def _versus(findings: Mapping[str, Any]) -> Iterator[str]:
                 for row in other["rows"]
             ],
         )
-        yield from listed(other["notes"])
+        yield from listed(sentences(other["notes"]))
 
 
 def _bounds(bounds: Mapping[str, Any]) -> str:
@@ -211,8 +212,8 @@ def _pairs(findings: Mapping[str, Any]) -> Iterator[str]:
     if len(pairs) == 1:
         yield f"The pair is {'not ' if open_ else ''}separable. It is the only one; {SEPARABLE}."
     else:
-        told = f"{len(pairs) - len(open_)} of {len(pairs)} pairs are separable, p adjusted over all of them"
-        yield f"{told}; {SEPARABLE}."
+        apart = f"{len(pairs) - len(open_)} of {len(pairs)} pairs are separable, adjusted for all of them"
+        yield f"{apart}; {SEPARABLE}."
     yield ""
     if len(pairs) <= MAX_ROWS:
         shown = pairs
@@ -264,10 +265,10 @@ def _erring(findings: Mapping[str, Any]) -> Iterator[str]:
         if one.get("sensitivity_n") is not None
     ]
     if rows:
-        yield from section("If the checks err as measured")
-        yield "The rate of right patches, were the checks to err as they were seen to. No part of the results."
+        yield from section("If the checks are wrong as often as measured")
+        yield "Hypothetical, not part of the results: the rate of correct patches if the checks are wrong that often."
         yield ""
-        yield from table(("agent", "right ones accepted", "faulty ones refused", "right"), rows)
+        yield from table(("agent", "correct ones accepted", "faulty ones rejected", "correct"), rows)
 
 
 def _strata(findings: Mapping[str, Any]) -> Iterator[str]:
@@ -298,7 +299,7 @@ def _costs(findings: Mapping[str, Any]) -> Iterator[str]:
     ]
     if any(set(row[1:]) != {"-"} for row in rows):
         yield from section("Cost")
-        yield from table(("agent", unit, f"{unit} a run", f"{unit} a success", "tokens in", "tokens out"), rows)
+        yield from table(("agent", unit, f"{unit} per run", f"{unit} per success", "tokens in", "tokens out"), rows)
         yield from listed(_without_interval(findings["agents"]))
 
 
@@ -310,15 +311,17 @@ def _bill(findings: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _without_interval(agents: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Why an amount of the table of costs stands without an interval, a sentence for each reason."""
+    """Why an amount of the table of costs has no interval, a sentence for each reason."""
     found: dict[tuple[str, str], list[str]] = {}
     for agent in agents[:MAX_ROWS]:
         for name, word in (("per_run", "run"), ("per_success", "success")):
-            why = (agent["cost"].get(name) or {}).get("undefined")
+            estimate = agent["cost"].get(name)
+            why = reason(estimate) if estimate else ""
             if why and agent["cost"][f"{name}_usd"] is not None:
                 found.setdefault((word, why), []).append(str(agent["agent"]))
     return [
-        f"What a {word} of {', '.join(names)} costs has no interval, {why}." for (word, why), names in found.items()
+        f"The cost of a {word} of {', '.join(names)} has no interval, because {why}."
+        for (word, why), names in found.items()
     ]
 
 
@@ -357,7 +360,7 @@ def _priced(usd: float | None, estimate: Mapping[str, Any] | None, rate: float) 
 
 
 def _amount_of(number: float | None, rate: float) -> str:
-    """A number in what it is read in, so many of which are counted as one."""
+    """A number times a rate, such as units per dollar."""
     return amount(None if number is None else number * rate)
 
 
@@ -365,7 +368,7 @@ def _modes(findings: Mapping[str, Any]) -> Iterator[str]:
     tags = findings["modes"]["tags"][:8]
     if tags:
         yield from section("Failure modes")
-        yield "Runs without success that carry each tag; tags of successes are left out."
+        yield "Runs without success that have each tag; tags of successes are left out."
         yield ""
         yield from table(
             ("agent", "runs", *(plain(tag) for tag in tags)),
@@ -380,29 +383,29 @@ def _gates(findings: Mapping[str, Any]) -> Iterator[str]:
     rows = findings["funnel"]
     if rows:
         yield from section("Runs left after each gate")
-        names = [step["name"] for step in rows[0]["steps"]]
+        names = [step(one["name"]) for one in rows[0]["steps"]]
         yield from table(
             ("agent", *names),
-            [(plain(row["agent"]), *left_after([step["count"] for step in row["steps"]])) for row in rows],
+            [(plain(row["agent"]), *left_after([one["count"] for one in row["steps"]])) for row in rows],
         )
 
 
 def _counterfactual(findings: Mapping[str, Any]) -> Iterator[str]:
     if findings["counterfactual"]:
-        yield from section("Counterfactual")
-        yield "Not seen but computed: what would have counted under tighter caps. No part of the results above."
+        yield from section("Other caps")
+        yield "Hypothetical, not part of the results: the recorded runs scored again under tighter caps."
         yield ""
         yield from table(
             ("what", "agent", "success"),
             [
-                (plain(one["label"]), plain(one["agent"]), percents(one["success"]))
+                (plain(other_cap(one, findings)), plain(one["agent"]), percents(one["success"]))
                 for one in findings["counterfactual"]
             ],
         )
 
 
 def _conditions(findings: Mapping[str, Any]) -> Iterator[str]:
-    """The classes of conditions, where any is told to differ in more than its task."""
+    """The classes of conditions, if any differs in more than its task."""
     rows = findings["comparability"]
     if any(len(row["differs"]) > 1 for row in rows):
         yield from section("Conditions")
@@ -415,7 +418,7 @@ def _conditions(findings: Mapping[str, Any]) -> Iterator[str]:
                     plain(
                         ", ".join(f"{many} of {name}" for name, many in zip(row["agents"], row["counts"], strict=True))
                     ),
-                    plain("; ".join(row["differs"])),
+                    plain("; ".join(sentences(row["differs"]))),
                 )
                 for row in rows
             ],

@@ -172,26 +172,8 @@ STEPS: Mapping[Form, Steps] = {
 """The steps of the number formats that round to a fixed number of digits."""
 
 
-def reason(estimate: Mapping[str, Any] | None) -> str:
-    """Why an estimate is undefined; empty when it is not."""
-    if not estimate:
-        return "not computed"
-    if finite_number(estimate.get("value")) is None:
-        return str(estimate.get("undefined") or "no reason is recorded").removeprefix("because ")
-    return ""
-
-
 def span(estimate: Mapping[str, Any] | None, form: Form = share) -> str:
     """The range of an estimate, such as 51.2% to 73.0%; empty when there is none."""
     if not estimate or finite_number(estimate.get("low")) is None or finite_number(estimate.get("high")) is None:
         return ""
     return f"{form(estimate['low'])} to {form(estimate['high'])}"
-
-
-def with_span(estimate: Mapping[str, Any] | None, form: Form = share) -> str:
-    """An estimate in one line: its value and its range, or that it is undefined and why."""
-    if why := reason(estimate):
-        return f"undefined, because {why}"
-    assert estimate is not None
-    inside = span(estimate, form)
-    return form(estimate["value"]) + (f" ({inside})" if inside else "")

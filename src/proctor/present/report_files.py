@@ -1,7 +1,7 @@
 """A report as a folder of files: HTML, Markdown, JSON, one CSV for each table, and the runs as Parquet.
 
 Same findings, same bytes. An estimate becomes several columns in CSV: value, limits, runs, tasks, method, and why it
-is undefined. Texts come from anyone, so formulas in them are neutralised.
+is undefined. Texts are untrusted, so formulas in them are neutralised.
 """
 
 from __future__ import annotations
@@ -20,7 +20,10 @@ from proctor.base.errors import UsageFault
 from proctor.base.escaping import escape_cell
 from proctor.present.html import page
 from proctor.present.markdown_report import report
-from proctor.present.package_sections import make_sections
+from proctor.present.sentences import joined, sentence, sentences
+from proctor.present.sentences.estimates import undefined
+from proctor.present.sentences.pilot_bill import TOTAL, line_name
+from proctor.present.sentences.tables import weights
 from proctor.study.analysis.cost_unit import Unit
 from proctor.study.index.parquet_file import write_table
 from proctor.study.run_table import Table
@@ -46,7 +49,7 @@ def tables(findings: Mapping[str, Any]) -> dict[str, list[Row]]:
         "corrected": ({"agent": a["agent"], **one} for a in findings["agents"] for one in a["corrected"]),
         "pairs": findings["pairs"],
         "strata": findings["strata"],
-        "weighted": findings["weighted"],
+        "weighted": ({**one, "weights": weights(one["weights"])} for one in findings["weighted"]),
         "cost_items": cost["items"],
         "cost_by_outcome": cost["by_outcome"],
         "cost_by_task": cost["by_task"],
@@ -61,7 +64,7 @@ def tables(findings: Mapping[str, Any]) -> dict[str, list[Row]]:
         "tradeoff": tradeoff["agents"],
         "precision": tradeoff["precision"],
         "counterfactual": findings["counterfactual"],
-        "comparability": findings["comparability"],
+        "comparability": ({**one, "differs": sentences(one["differs"])} for one in findings["comparability"]),
         "baselines": findings.get("baselines") or (),
         "variations": findings.get("variations") or (),
         "versus": (findings.get("versus") or {}).get("rows") or (),
@@ -74,15 +77,15 @@ def tables(findings: Mapping[str, Any]) -> dict[str, list[Row]]:
 
 
 def _unit(given: Mapping[str, Any] | None) -> str | None:
-    """What 1 in a column of costs stands for."""
+    """The unit of 1 in a column of costs."""
     return None if given is None else Unit(given["name"], given["per_usd"]).counts
 
 
 def _with_unit(row: Row, unit: str | None) -> Row:
     """The row with a column that says what its costs are in, unless it has none or says so itself."""
-    told = (*row, str(row.get("of")))
-    costs = any("usd" in name and name not in BILLED for name in told)
-    return {**row, COST_UNIT: unit} if costs and COST_UNIT not in row else row
+    names = (*row, str(row.get("of")))
+    has_costs = any("usd" in name and name not in BILLED for name in names)
+    return {**row, COST_UNIT: unit} if has_costs and COST_UNIT not in row else row
 
 
 def csv_bytes(rows: list[Row]) -> bytes:
@@ -115,7 +118,8 @@ def flat(row: Mapping[str, Any], prefix: str = "") -> Row:
         name = f"{prefix}{key}"
         if is_estimate(value):
             found[name] = value["value"]
-            found |= {f"{name}_{part}": value[part] for part in ESTIMATE[1:]}
+            found |= {f"{name}_{part}": value[part] for part in ESTIMATE[1:-1]}
+            found[f"{name}_undefined"] = undefined(value["undefined"]) if value["undefined"] else None
         elif isinstance(value, Mapping):
             found |= flat(value, f"{name}_")
         elif isinstance(value, list | tuple):
@@ -152,8 +156,10 @@ def _attempts(findings: Mapping[str, Any]) -> Iterator[Row]:
 def _bill(findings: Mapping[str, Any]) -> Iterator[Row]:
     """The lines of a pilot's bill, and their sum."""
     if bill := findings.get("bill"):
-        total = {"of": "sum", "name": "in all", "count": None, "checks": None, "usd": bill["total_usd"]}
-        yield from ({**line, COST_UNIT: _unit(bill["unit"])} for line in [*bill["lines"], total])
+        named = ({**line, "name": line["name"] or line_name(line)} for line in bill["lines"])
+        total = {"of": "sum", "name": TOTAL, "count": None, "checks": None, "usd": bill["total_usd"]}
+        lines = [*named, total]
+        yield from ({**line, COST_UNIT: _unit(bill["unit"])} for line in lines)
 
 
 def _steps(findings: Mapping[str, Any]) -> Iterator[Row]:
@@ -177,17 +183,17 @@ def _curves(modes: Mapping[str, Any]) -> Iterator[Row]:
 
 def _statements(findings: Mapping[str, Any]) -> Iterator[Row]:
     head = findings["headline"]
-    yield {"kind": "verdict", "text": head["verdict"]}
-    yield {"kind": "headline", "text": head["sentence"]}
-    yield {"kind": "cost", "text": head["cost"]}
-    for kind, texts in (
+    yield {"kind": "verdict", "code": head["verdict"], "text": head["verdict"]}
+    yield {"kind": "headline", "code": head["reason"]["code"], "text": sentence(head["reason"])}
+    yield {"kind": "cost", "code": None, "text": joined(head["cost"])}
+    for kind, statements in (
         ("caveat", head["caveats"]),
         ("deviation", findings["deviations"]),
         ("cannot", findings["cannot"]),
         ("scope", findings["scope"]["not_to_generalise"]),
     ):
-        for text in texts:
-            yield {"kind": kind, "text": text}
+        for one in statements:
+            yield {"kind": kind, "code": one["code"], "text": sentence(one)}
 
 
 FINDINGS, PAGE, RUNS = "findings.json", "report.html", "runs.parquet"
@@ -208,12 +214,8 @@ def check_folder(folder: Path) -> None:
         raise UsageFault(what, where=str(folder), hint="give a folder that may be written") from None
 
 
-def write_report(found: Mapping[str, Any], table: Table, folder: Path, sections: Sequence[str] = ()) -> list[str]:
-    """Write all of it; the names of what was written. What tells a report from other folders comes last.
-
-    ``sections`` are names of sections that installed packages provide.
-    """
-    more = make_sections(sections, found)
+def write_report(found: Mapping[str, Any], table: Table, folder: Path) -> list[str]:
+    """Write all of it; the names of what was written. The file that marks a folder as a report comes last."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / PAGE).write_bytes(page(found, more))
     (folder / "report.md").write_bytes(report(found, more))

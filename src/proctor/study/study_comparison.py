@@ -1,7 +1,7 @@
 """Two studies side by side: what changed between them, agent by agent, on the tasks that both have.
 
 A task is the same in both only if its contract is, to the last byte. An agent's difference is taken task by task over
-those, so that a suite that grew or shrank does not pass for an agent that got better. What was not compared is said.
+those, so that a suite that grew or shrank does not look like an agent that got better. Notes say what was left out.
 The p values of all agents are adjusted together after Holm: with many agents some seem to have changed by chance.
 """
 
@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from proctor.study.analysis.number_format import level_words
 from proctor.study.run_table import Floats, Table
+from proctor.study.statements import Statement, statement
 from proctor.study.stats.arrays import by_task
 from proctor.study.stats.clustered_rates import cluster_rate
 from proctor.study.stats.estimate import LEVEL, rounded
@@ -22,8 +22,6 @@ from proctor.study.stats.paired_comparison import decisive, paired_difference, s
 
 SEED = 20260307
 """For signs where there are too many tasks to try all of them."""
-NAMED = 10
-"""How many tasks or agents a note names."""
 
 Digests = Mapping[str, str]
 """Digests of configurations by the names of agents."""
@@ -49,19 +47,23 @@ def compare_studies(
     agents = [agent for agent in after.method.used().names if agent in before.method.used().names]
     alone = sorted(set(after.method.used().names) ^ set(before.method.used().names))
     if alone:
-        notes.append(f"In one of the two only: {_listed(alone)}.")
+        notes.append(statement("agents-in-one-only", agents=alone))
     if seeds[0] != seeds[1]:
-        notes.append("The orders were drawn with different seeds: comparisons across seeds are provisional.")
-    if name == own:
-        name = f"{name}, as an earlier report has it with {_runs(len(before))}"
+        notes.append(statement("different-seeds"))
     rows = [_row(agent, _counts(before, agent, shared), _counts(after, agent, shared), level) for agent in agents]
     for row in rows:
         old, new = (each.get(row["agent"]) for each in digests)
         row["another"] = old != new if old and new else None
     notes += _another([row["agent"] for row in rows if row["another"]])
-    notes.append(f"Intervals are at a level of {level_words(level)}.")
+    notes.append(statement("interval-level", level=level))
     notes += _adjust(rows, 1 - level)
-    return {"name": name, "rows": rows, "notes": notes}
+    return {
+        "name": name,
+        "same_study": name == own,
+        "runs": len(before),
+        "rows": rows,
+        "notes": [note.record() for note in notes],
+    }
 
 
 def _row(agent: str, before: Counts, after: Counts, level: float) -> dict[str, Any]:
@@ -81,61 +83,51 @@ def _row(agent: str, before: Counts, after: Counts, level: float) -> dict[str, A
     }
 
 
-def _another(agents: list[str]) -> list[str]:
-    """Of whom the name is the same in both, and nothing else is known to be."""
-    if not agents:
-        return []
-    told = f"{_listed(agents)} {'is another agent' if len(agents) == 1 else 'are other agents'} than before"
-    return [f"{told}: the same name has another configuration, and a change may be that of the configuration."]
+def _another(agents: list[str]) -> list[Statement]:
+    """The agents whose name is the same in both, with another configuration."""
+    return [statement("agents-reconfigured", agents=agents)] if agents else []
 
 
-def _adjust(rows: list[dict[str, Any]], alpha: float) -> list[str]:
-    """Count all agents together where each counted alone, and say of which the change is then beyond chance."""
+def _adjust(rows: list[dict[str, Any]], alpha: float) -> list[Statement]:
+    """Adjust the p values of all agents together, and name the agents whose change is then beyond chance."""
     known = [row for row in rows if row["p_adjusted"] is not None]
     for row, p in zip(known, holm([row["p_adjusted"] for row in known]).tolist(), strict=True):
         row["p_adjusted"] = rounded(p)
     if len(known) < 2:
         return []
     changed = [row["agent"] for row in known if row["p_adjusted"] < alpha and _leaves_out_0(row["difference"])]
-    told = f"Intervals are of each agent alone. With all {len(known)} counted together (Holm), "
-    return [f"{told}{_listed(changed) if changed else 'no agent'} changed by more than chance would at {alpha:.2g}."]
+    return [statement("agents-changed", agents=changed, compared=len(known), alpha=rounded(alpha))]
 
 
 def _leaves_out_0(difference: Mapping[str, Any]) -> bool:
-    """Whether the interval agrees with a small p value: tasks that all differ alike have an exact bound beside it."""
+    """Whether the interval agrees with a small p value: tasks that all differ alike have an exact bound as well."""
     low, high = difference["low"], difference["high"]
     return low is not None and (low > 0 or high < 0)
 
 
-def _shared(before: Table, after: Table) -> tuple[frozenset[str], list[str]]:
-    """The tasks whose contract is the same in both, and what there is to say about the others."""
+def _shared(before: Table, after: Table) -> tuple[frozenset[str], list[Statement]]:
+    """The tasks whose contract is the same in both, and notes about the others."""
     old, new = _contracts(before), _contracts(after)
     shared = frozenset(task for task in old.keys() & new.keys() if old[task] == new[task])
     changed = sorted(task for task in old.keys() & new.keys() if old[task] != new[task])
     missing = sorted(old.keys() ^ new.keys())
-    one = "1 task that is" if len(shared) == 1 else f"{len(shared)} tasks that are"
-    notes = [f"Compared on {one} the same in both."]
+    notes = [statement("shared-tasks", tasks=len(shared))]
     if changed:
-        notes.append(f"Left out, since the contract changed: {_listed(changed)}.")
+        notes.append(statement("tasks-changed", tasks=changed))
     if missing:
-        notes.append(f"Left out, since only one of the two has them: {_listed(missing)}.")
+        notes.append(statement("tasks-in-one-only", tasks=missing))
     return shared, notes
 
 
-def _overlap(before: Table, after: Table) -> list[str]:
+def _overlap(before: Table, after: Table) -> list[Statement]:
     """Whether runs are in both: then the two are not independent, and differ by the other runs alone."""
     old, new = set(before.run), set(after.run)
     both = len(old & new)
     if not both:
         return []
     if old == new:
-        return [f"Both are made from the same {_runs(both)}."]
-    some = f"All {_runs(both)}" if both == len(old) else f"{both} of the {_runs(len(old))}"
-    return [f"{some} of the earlier report are among those of the later one: the two are not independent."]
-
-
-def _runs(many: int) -> str:
-    return "1 run" if many == 1 else f"{many} runs"
+        return [statement("same-runs", runs=both)]
+    return [statement("shared-runs", runs=both, of=len(old))]
 
 
 def _contracts(table: Table) -> Mapping[str, frozenset[str]]:
@@ -157,8 +149,3 @@ def _counts(table: Table, agent: str, tasks: frozenset[str]) -> Counts:
 
 def _at(values: Floats, index: int) -> float:
     return float(values[index])
-
-
-def _listed(names: list[str]) -> str:
-    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
-    return ", ".join(names[:NAMED]) + more

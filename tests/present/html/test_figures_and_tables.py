@@ -206,7 +206,7 @@ def _precision(report: Report, figure: Figure) -> None:
 
 @check("items")
 def _items(report: Report, figure: Figure) -> None:
-    listed = [row for row in table(report.html, "Cost by item and phase") if row["Phase"] != "review, besides"]
+    listed = [row for row in table(report.html, "Cost by item and phase") if row["Phase"] != "review after the run"]
     axis = figure.axis("x")
     items = [text for text in figure.texts() if text in {row["Item"] for row in listed}]
     start = axis.origin

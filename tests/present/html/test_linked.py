@@ -19,7 +19,7 @@ from proctor.study.pilot.ledger.journal import Journal, Removal
 from proctor.study.pilot.plan.randomisation import Slot
 from proctor.study.pilot.report import pilot_findings
 from tests.present.html.linked import Page, check_numbers
-from tests.study.pilot.pilot_cases import SPOILT
+from tests.study.pilot.pilot_cases import SHOWN, SPOILT
 from tests.study.pilot.planning import task
 from tests.study.pilot.report.test_status import stands
 
@@ -36,7 +36,7 @@ def spoilt(slot: Slot) -> Mapping[str, Any]:
 def pilot(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[dict[str, Any], Path]:
     """The report of a pilot with both baselines, with a task that was removed and with invalid runs."""
     here = stands(None, spoilt, tasks=TASKS)
-    removal = Removal("e", "", "flaky", (), "", "", "", "", 0, "")
+    removal = Removal("e", "", "flaky", (), SHOWN, "", "", "", 0, "")
     here = replace(here, journal=Journal(here.journal.screens, (removal,)))
     runs = {run.path: run for run in here.runs}
 
@@ -85,7 +85,7 @@ def test_numbers_of_a_pilot_lead_to_as_many_runs(pilot: tuple[dict[str, Any], Pa
     assert told["Runs left after each gate / y / Gate 2"] == 7
     assert told["Time of a run until it ends / x / Ended"] == 10
     assert told["Time of a run until it ends / x / Cut short"] == 1
-    assert told["Runs without success that carry each failure tag, by agent / slow / y"] == 11, "no tag of a success"
+    assert told["Runs without success that have each failure tag, by agent / slow / y"] == 11, "no tag of a success"
     assert any(where.startswith("Classes of conditions / ") for where in told)
 
 
@@ -134,5 +134,5 @@ def test_numbers_of_a_table_lead_to_as_many_runs(tmp_path: Path, strata: str) ->
     assert told["the head of the page"] == 40
     hard = "(several)" if strata == "several" else "hard"
     assert told[f"Strata by agent with runs and cost / {hard} / Runs"] == 10
-    assert told["Sensitivity to unknown outcomes and to checks that err / new / Unknown outcomes"] == 1
+    assert told["Sensitivity to unknown outcomes and to wrong checks / new / Unknown outcomes"] == 1
     assert told["Runs left after each gate / new / Scorable"] == 19

@@ -26,7 +26,7 @@ from tests.present.sample_parts import estimate, rate
 from tests.present.test_markup import read
 
 PROJECT = Path(__file__).resolve().parents[3]
-BARE = {"schema": 1, "kind": "proctor.findings"}
+BARE = {"schema": 2, "kind": "proctor.findings"}
 VERSUS = {
     "name": "autumn pilot",
     "rows": [{"agent": "careful-coder", "before": rate(0.6), "after": rate(0.7), "difference": estimate(0.1, 0.05)}],
@@ -178,9 +178,9 @@ def test_missing_parts_say_why() -> None:
     assert "None<" not in html
 
 
-@pytest.mark.parametrize("given", [{}, {"kind": "proctor.findings", "schema": 2}, {"kind": "other", "schema": 1}])
+@pytest.mark.parametrize("given", [{}, {"kind": "proctor.findings", "schema": 1}, {"kind": "other", "schema": 2}])
 def test_something_else_than_findings_is_refused(given: dict[str, Any]) -> None:
-    with pytest.raises(UsageFault, match="no findings file"):
+    with pytest.raises(UsageFault, match="not findings of a version"):
         page(given)
 
 
@@ -212,7 +212,7 @@ def test_counterfactuals_are_labelled_and_apart() -> None:
     part = re.search(r'<section id="counterfactual".*?</section>', html, re.DOTALL)
     assert part
     assert 'class="apart"' in part[0]
-    assert part[0].count("COUNTERFACTUAL: cap") == html.count("COUNTERFACTUAL: cap") == 2
+    assert part[0].count("hypothetical: cap") == html.count("hypothetical: cap") == 2
 
 
 def test_the_first_screen_has_the_decision_its_doubt_its_cost_and_its_caveats() -> None:
@@ -224,15 +224,15 @@ def test_the_first_screen_has_the_decision_its_doubt_its_cost_and_its_caveats() 
     assert "+11.4 to +26.2 points" in text
     assert "fewer than 1 in 1,000 of such studies" in text
     assert "Smallest difference worth a change: 10 points." in text
-    assert "the pilot cost $412 in all" in text
-    assert "All tasks are Python or JavaScript" in text
+    assert "quick-fix cost 0.61 USD per run, 0.90 USD per success." in text
+    assert "12 of 960 runs are invalid (1.2%)." in text
 
 
 def test_a_ranking_counts_those_that_its_sentence_counts() -> None:
     given = ranking()
     html = shown(given)
-    assert "is not separable from 2 of them." in html
-    assert "<p>2 agents are not separable from it: which of these is best, these runs cannot tell.</p>" in html
+    assert "is not separable from agent 0 and agent 1." in html
+    assert "<p>2 agents are not separable from it: these runs do not show which one is best.</p>" in html
     for pair in given["pairs"]:
         pair["separable"] = pair["b"] != given["agents"][1]["agent"]
     assert "<p>One agent is not separable from it: " in shown(given)
@@ -240,7 +240,7 @@ def test_a_ranking_counts_those_that_its_sentence_counts() -> None:
         pair["separable"] = True
     assert "<p>Its lead over every other agent is larger than chance explains.</p>" in shown(given)
     given["agents"], given["pairs"] = given["agents"][:1], []
-    assert "<p>There is no other agent to hold it against.</p>" in shown(given)
+    assert "<p>There is no other agent to compare it with.</p>" in shown(given)
 
 
 @pytest.mark.parametrize(
@@ -259,7 +259,7 @@ def test_a_ranking_counts_those_that_its_sentence_counts() -> None:
 def test_a_probability_is_told_as_a_share_of_studies(p: float, often: str) -> None:
     given = findings(2)
     given["headline"]["p"] = p
-    assert f"{often} would show one at least as large, either way" in shown(given)
+    assert f"{often} would show one at least as large in either direction" in shown(given)
     assert "e+" not in read("<i " + first_screen(given)).text
 
 
@@ -269,12 +269,16 @@ def first_screen(given: dict[str, Any]) -> str:
 
 
 def test_a_pilot_that_is_not_complete_says_so_before_its_verdict() -> None:
-    words = "12 of 36 planned runs count. Stage two was refused, since this does not hold: a & b."
-    given = {**findings(), "progress": {"planned": 36, "counted": 12, "complete": False, "words": words}}
+    found = {"code": "stage-two", "unmet": []}
+    held = {"code": "stage-refused", "stage": "a & b", "unmet": [found]}
+    progress = {"planned": 36, "counted": 12, "complete": False, "removed": [], "held_up": held}
+    given = {**findings(), "progress": progress}
     first = first_screen(given)
-    banner = first.index("<strong>This pilot is not complete: </strong>12 of 36 planned runs count. Stage two was ref")
+    banner = first.index(
+        "<strong>This pilot is not complete: </strong>12 of 36 planned runs count. Stage a &amp; b was ref"
+    )
     assert banner < first.index('class="verdict')
-    assert "a &amp; b." in first
+    assert "Stage a &amp; b was refused" in first
     given["progress"]["complete"] = True
     assert "not complete" not in first_screen(given)
     assert "not complete" not in first_screen(findings())
@@ -286,7 +290,7 @@ def test_amendments_and_deviations_stand_on_the_first_screen() -> None:
         {"number": 1, "at": "t", "after_runs": 0, "changed": [{"field": "alpha"}], "why": "w"},
         {"number": 2, "at": "t", "after_runs": 20, "changed": [{"field": "prices"}], "why": "w"},
     ]
-    given["deviations"] = ["Amendment 1", "Amendment 2", "A fault of the machine"]
+    given["deviations"] = [{"code": "amended"}, {"code": "amended"}, {"code": "no-baseline-with-solution"}]
     first = first_screen(given)
     text = read("<i " + first).text
     assert "fixed before the first run, and amended twice, once after 20 runs; changed: alpha, prices." in text
@@ -331,9 +335,9 @@ def test_reviews_are_in_the_table_of_items_and_in_no_bar() -> None:
     given = findings()
     bars, _ = parts(given)
     agent = given["cost"]["items"][0]["agent"]
-    given["cost"]["items"].append({"agent": agent, "item": "human", "phase": "review, besides", "usd": 98765.0})
+    given["cost"]["items"].append({"agent": agent, "item": "human", "phase": "review", "usd": 98765.0})
     with_it, told = parts(given)
-    assert with_it == bars and "review, besides" in told and "$98,765" in told
+    assert with_it == bars and "review after the run" in told and "$98,765" in told
 
 
 def test_cost_that_nobody_knows_is_a_dash_and_never_zero() -> None:
@@ -385,9 +389,9 @@ def test_tasks_are_added_up_only_where_all_their_rows_are_there() -> None:
 
 def test_the_level_is_that_of_the_question() -> None:
     given = findings()
-    assert "cannot be told apart at 95%." in shown(given)
+    assert "are not separable at 95%." in shown(given)
     given["question"]["alpha"] = 0.0451
-    assert "cannot be told apart at 95.5%." in shown(given)
+    assert "are not separable at 95.5%." in shown(given)
     assert "separable at 95.5% after" in shown(given)
 
 

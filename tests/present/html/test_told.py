@@ -34,9 +34,9 @@ def test_the_first_screen_shows_the_rate_that_agents_are_ranked_by_and_its_level
     given["agents"][0]["intention_to_treat"] = {**rate(0.1234, 0.02), "level": 0.7}
     text = read("<i " + first_screen(given)).text
     assert "12.3% success over all attempted runs" in text and ", at a level of 70%." in text
-    assert "Success over all attempted runs, with what chance leaves open at 95%" in text
+    assert "Success over all attempted runs, with its interval at 95%" in text
     given["question"]["alpha"] = 0.299734
-    assert "with what chance leaves open at 70%" in read("<i " + first_screen(given)).text
+    assert "with its interval at 70%" in read("<i " + first_screen(given)).text
 
 
 def test_variations_have_a_table_where_a_pilot_declares_them() -> None:
@@ -63,7 +63,7 @@ def test_errors_that_were_measured_say_on_how_many_patches() -> None:
     one = {**given["agents"][0]["corrected"][0], "sensitivity_n": 8, "specificity_n": 130}
     assert "measured on" not in shown(given).partition("<main")[2].partition("unless they say")[0]
     given["agents"][0]["corrected"].insert(0, one)
-    assert "measured on 8 right and 130 faulty patches" in shown(given)
+    assert "measured on 8 correct and 130 faulty patches" in shown(given)
 
 
 def test_reviewers_are_counted_and_named_where_findings_name_them() -> None:
@@ -81,17 +81,19 @@ def test_a_p_value_among_many_says_so() -> None:
     pair["p"], pair["p_sign_flip"] = 0.01, 0.02
     for p, told in ((0.02, False), (0.04, True)):
         given["headline"]["p"] = p
-        assert ("with all comparisons counted)" in first_screen(given)) == told
+        assert ("adjusted for all comparisons)" in first_screen(given)) == told
 
 
 def test_a_cost_without_an_interval_says_why() -> None:
     given = findings()
     assert "no interval" not in shown(given).partition("<main")[2]
     cost = given["agents"][0]["cost"]
-    why = "because all 12 tasks cost alike, and nothing bounds what another one may cost"
+    why = {"code": "all-tasks-cost-alike", "tasks": 12}
     cost["per_run"] = {**cost["per_run"], "value": None, "low": None, "high": None, "undefined": why}
     text = read(shown(given)).text
-    assert f"A cost has no interval where {why.removeprefix('because ')}." in text
+    assert (
+        "A cost has no interval if all 12 tasks cost the same, so that the cost of another task has no bound." in text
+    )
     assert f"{money(cost['per_run_usd'])}no interval" in text
     assert f"{money(cost['per_run_usd'])} a run" in read("<i " + first_screen(given)).text
 
@@ -105,7 +107,7 @@ def test_a_level_is_rounded_for_people() -> None:
     given = findings()
     for row in given["agents"]:
         row["success"]["level"] = 0.700266396581
-    assert "Korn-Graubard, 70% interval" in shown(given)
+    assert "Korn-Graubard, tasks as clusters, 70% interval" in shown(given)
     assert "70.02" not in shown(given)
 
 
@@ -139,7 +141,7 @@ def test_an_agent_that_is_another_one_than_before_is_marked() -> None:
     given = findings(2)
     name = given["agents"][0]["agent"]
     row = {"agent": name, "before": rate(0.5), "after": rate(0.6), "difference": rate(0.1), "another": True}
-    given["versus"] = {"name": "spring", "rows": [row], "notes": ["Intervals are at a level of 95%."]}
+    given["versus"] = {"name": "spring", "rows": [row], "notes": [{"code": "interval-level", "level": 0.95}]}
     assert f"{name} (another agent than before)" in shown(given)
     assert f"{name} (another agent than before)" in report({**given, "survival": []}).decode()
 
@@ -148,6 +150,6 @@ def test_why_rates_do_not_make_the_difference_stands_beside_it() -> None:
     """On the page, in Markdown and in the terminal's own words: 100% and 33.3% are no 50 points apart."""
     outcomes = {"x": {"a": [1], "b": [1, 1]}, "y": {"a": [0, 0], "b": [0], "c": [1]}}
     found = analysed(table(outcomes), Question(against="y"))
-    told = "1 of 3 tasks has no outcome of one of them. Rates count every run, the difference every task alike."
+    told = "1 of 3 tasks has no outcome of one of the agents. Rates count every run; the difference counts every task equally."
     assert f'<p>x against y, on 2 tasks.</p><p class="quiet">{told}</p>' in shown(found)
     assert f"\n\n{told}\n\nCost: " in report(found).decode()

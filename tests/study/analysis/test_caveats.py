@@ -6,10 +6,17 @@ from typing import Any
 
 import pytest
 
-from proctor.study.analysis.findings import findings
+from proctor.study.analysis.findings import findings as analysed
 from proctor.study.analysis.question import Question
 from proctor.study.run_table import Table
+from tests.english import english
 from tests.study.analysis.made import Outcomes, runs, table
+
+
+def findings(*given: Any, **named: Any) -> Any:
+    """Findings in English."""
+    return english(analysed(*given, **named))
+
 
 SOLVED = {"best": 30, "near": 29, "cheap": 28, "weak": 12, "old": 10}
 USD = {"best": 0.5, "near": 0.4, "cheap": 0.2, "weak": 0.01, "old": 0.3}
@@ -28,8 +35,8 @@ def told(table: Table, candidate: str | None = None) -> list[str]:
 
 def test_a_candidate_that_its_results_chose_is_said_to_be_chosen_and_the_cheapest_equal_is_named() -> None:
     chosen, cheaper = told(made(*SOLVED))
-    assert chosen.startswith("The candidate was chosen by its result: best is the first of 4 that could be held ")
-    assert cheaper == "cheap is not separable from best and cheaper: 0.20 USD a run instead of 0.50 USD.", (
+    assert chosen.startswith("The candidate was chosen by its result: best is the best of 4 agents that could be ")
+    assert cheaper == "cheap is not separable from best and is cheaper: 0.20 USD per run instead of 0.50 USD.", (
         "weak costs less still, but is shown to be worse"
     )
 
@@ -46,7 +53,7 @@ def test_a_candidate_that_was_named_or_stands_alone_was_not_chosen() -> None:
 
 
 def test_tasks_with_unequal_numbers_of_runs_are_said_to_have_them() -> None:
-    words = "Tasks have unequal numbers of runs: rates count every run, comparisons every task alike."
+    words = "Tasks have unequal numbers of runs: rates count every run, comparisons count every task equally."
     same: Outcomes = {"x": {"a": [1, None], "b": [0, 1]}, "y": {"a": [1], "b": [0]}}
     more: Outcomes = {"x": {"a": [1, 1], "b": [0]}, "y": {"a": [1], "b": [0]}}
     assert [words in findings(table(one))["headline"]["caveats"] for one in (same, more)] == [False, True]
@@ -56,10 +63,10 @@ def test_runs_without_an_outcome_are_not_said_to_be_no_runs_or_one() -> None:
     outcomes: Outcomes = {"x": {f"t{n}": [None, None] for n in range(3)}, "y": {f"t{n}": [1, None] for n in range(3)}}
     found = findings(table(outcomes))
     x = next(agent for agent in found["agents"] if agent["agent"] == "x")
-    assert x["success"]["undefined"] == "because no run has an outcome"
-    chance = "chance within a task cannot be told from skill."
+    assert x["success"]["undefined"] == "no run has an outcome"
+    chance = "chance within a task cannot be distinguished from skill."
     assert f"No agent has two outcomes at the same task: {chance}" in found["headline"]["caveats"]
-    assert any(text.startswith("at most one outcome for each task: ") for text in found["cannot"])
+    assert any(text.startswith("There is at most one outcome for each task: ") for text in found["cannot"])
 
 
 def test_runs_that_were_cut_at_different_places_leave_rough_curves() -> None:
@@ -67,13 +74,13 @@ def test_runs_that_were_cut_at_different_places_leave_rough_curves() -> None:
         rows = runs({"x": {"a": [0], "b": [0], "c": [1]}}, seconds=5.0, cost_usd=0.1)
         for row, time, cost in zip(rows, seconds, usd, strict=False):
             row |= {"censored": 1, "seconds": time, "cost_usd": cost}
-        return [text for text in findings(Table.from_rows(rows))["cannot"] if text.startswith("runs were cut at")]
+        return [text for text in findings(Table.from_rows(rows))["cannot"] if text.startswith("Runs were cut at")]
 
     assert cannot((600, 600), (2, 2)) == []
     (time,) = cannot((600, 900), (2, 2))
-    assert time.startswith("runs were cut at different times: ")
+    assert time.startswith("Runs were cut at different times. ")
     (cost,) = cannot((600, 600), (2, 3))
-    assert cost.startswith("runs were cut at different costs, as by a cap on time: ")
+    assert cost.startswith("Runs were cut at different costs, as by a cap on time. ")
 
 
 def test_no_plan_is_less_precise_than_knowing_nothing() -> None:
@@ -83,7 +90,7 @@ def test_no_plan_is_less_precise_than_knowing_nothing() -> None:
 
 
 def test_a_level_that_claims_more_often_than_usual_is_told() -> None:
-    words = "Alpha is 0.3, and not 0.05: a difference that is not there would be claimed in up to 30.0% of studies."
+    words = "Alpha is 0.3 instead of 0.05: up to 30.0% of studies would claim a difference where there is none."
     given = made("best", "old")
     assert words in findings(given, Question(alpha=0.3))["headline"]["caveats"]
     assert words in findings(given, Question(alpha=0.29997))["headline"]["caveats"], "rounded for people"
@@ -105,7 +112,7 @@ def test_an_agent_that_only_tells_its_successes_is_not_adopted(untold: bool) -> 
 def test_places_of_agents_with_one_task_are_not_guessed() -> None:
     outcomes: Outcomes = {"x": {"a": [1] * 10}, "y": {"a": [*[0] * 9, None]}}
     caveats = findings(table(outcomes))["headline"]["caveats"]
-    assert any(text.startswith("1 of 20 outcomes are unknown") for text in caveats)
+    assert any(text.startswith("1 of 20 runs is without a known outcome") for text in caveats)
     assert not any("the first place" in text for text in caveats)
 
 

@@ -10,7 +10,9 @@ import pytest
 from proctor.present.html import page
 from proctor.present.markdown_report import report
 from proctor.present.readable_numbers import currency, money, units
-from proctor.study.analysis.cost_unit import UNITS, USD, in_one_unit
+from proctor.present.sentences import joined, sentences
+from proctor.present.sentences.tables import other_cap
+from proctor.study.analysis.cost_unit import UNITS, in_one_unit
 from proctor.study.analysis.findings import findings
 from proctor.study.analysis.question import Question
 from proctor.study.run_table import Table
@@ -26,16 +28,6 @@ def costing(**columns: Any) -> list[dict[str, Any]]:
         {**row, "cost_usd": 0.005 + place / 10_000, "tags": "slow" if place % 3 else ""}
         for place, row in enumerate(runs(OUTCOMES, **parts, **columns))
     ]
-
-
-def test_amounts_in_sentences() -> None:
-    assert [UNITS.words(usd) for usd in (0, 0.0000123, 0.0123, 12.3456)] == [
-        "0 units",
-        "0.0123 units",
-        "12.3 units",
-        "12,346 units",
-    ]
-    assert USD.words(12.3456) == "12.35 USD"
 
 
 def test_amounts_in_tables() -> None:
@@ -58,14 +50,14 @@ def test_no_dollar_is_shown_where_costs_are_units() -> None:
     question = Question(against="y", caps={"cost_usd": (0.006,)})
     found = findings(Table.from_rows(costing(cost_method="fallback-1")), question)
     assert found["cost"]["unit"] == {"name": "units", "per_usd": 1000}
-    assert "units a run" in found["headline"]["cost"]
-    assert found["counterfactual"][0]["label"] == "COUNTERFACTUAL: cap 6 units a run"
+    assert "units per run" in joined(found["headline"]["cost"])
+    assert other_cap(found["counterfactual"][0], found) == "hypothetical: cap of 6 units per run"
     shown = page(found).decode()
     text = re.sub(r"<(style|script).*?</\1>", "", shown, flags=re.DOTALL)
     assert not re.search(r"\$\d|US dollars", text.replace("a dollar", ""))
     assert "6.15 units" in text
     lines = report(found).decode()
-    assert "| agent | units | units a run | units a success |" in lines
+    assert "| agent | units | units per run | units per success |" in lines
     assert "## Units until the agent ends" in lines
     assert "USD" not in lines
 
@@ -74,7 +66,7 @@ def test_dollars_are_dollars() -> None:
     found = findings(Table.from_rows(costing(cost_method="sha256:prices")), Question(against="y"))
     assert found["cost"]["unit"] == {"name": "USD", "per_usd": 1}
     assert "$0.0062" in page(found).decode()
-    assert "| agent | USD | USD a run | USD a success |" in report(found).decode()
+    assert "| agent | USD | USD per run | USD per success |" in report(found).decode()
 
 
 @pytest.mark.parametrize("other", ["sha256:prices", None])
@@ -87,11 +79,10 @@ def test_dollars_and_units_are_not_added(other: str | None) -> None:
     assert found["cost"]["items"] == []
     assert {agent["cost"]["total_usd"] for agent in found["agents"]} == {None}
     told = "The costs of 36 runs are in US dollars and those of 12 in units of a fixed schedule"
-    assert any(text.startswith(told) for text in found["headline"]["caveats"])
-    assert "no costs: they are in units that cannot be added" in found["cannot"]
+    assert any(text.startswith(told) for text in sentences(found["headline"]["caveats"]))
+    assert {"code": "cannot-add-costs"} in found["cannot"]
     assert told in page(found).decode()
-    told = "Costs are in two units, US dollars and units of a fixed schedule, and cannot be compared."
-    assert found["headline"]["cost"] == told
+    assert found["headline"]["cost"] == [{"code": "costs-in-two-units"}]
 
 
 def test_runs_without_a_cost_have_no_unit() -> None:

@@ -14,6 +14,8 @@ from proctor.base.errors import UsageFault
 from proctor.study.analysis.findings import findings
 from proctor.study.analysis.question import Extras, Question
 from proctor.study.run_table import Table
+from proctor.study.statements import statement
+from tests.english import english
 from tests.study.analysis.made import Outcomes, runs, table
 
 TWO = {
@@ -128,7 +130,7 @@ def test_with_twenty_tasks_the_t_test_decides_and_signs_are_told() -> None:
     }
     head = findings(table(outcomes), Question(against="y"))["headline"]
     assert head["verdict"] == "adopt"
-    assert head["caveats"][0].endswith("does not confirm it (p = 0.125).")
+    assert head["caveats"][0]["code"] == "signs-do-not-confirm" and head["caveats"][0]["p"] == 0.125
     few = {name: {task: made for task, made in tasks.items() if task != "t19"} for name, tasks in outcomes.items()}
     assert findings(table(few), Question(against="y"))["headline"]["verdict"] == "undecided"
 
@@ -157,7 +159,7 @@ def test_agents_that_cannot_be_told_apart_share_ranks() -> None:
     assert places["z"] == {"position": 2, "best": 1, "worst": 2}
     assert places["y"] == {"position": 3, "best": 3, "worst": 3}
     assert [pair["separable"] for pair in found["pairs"]] == [False, True, True]
-    assert "is not separable from z" in found["headline"]["sentence"]
+    assert found["headline"]["reason"]["not_separable"] == ["z"]
 
 
 def test_agents_alike_share_a_position() -> None:
@@ -168,10 +170,10 @@ def test_agents_alike_share_a_position() -> None:
 def test_too_little_is_undefined_and_never_zero() -> None:
     found = findings(table({"x": {"t": [1]}, "y": {"t": [0]}}))
     assert agent(found, "x")["success"]["value"] is None
-    assert agent(found, "x")["success"]["undefined"].startswith("because there is one task only")
+    assert agent(found, "x")["success"]["undefined"] == {"code": "one-task", "rate": 1.0, "runs": 1}
     assert found["pairs"][0]["p"] is None
     assert not found["pairs"][0]["separable"]
-    assert any("one task only" in text for text in found["cannot"])
+    assert {"code": "one-task-only"} in found["cannot"]
     with pytest.raises(UsageFault, match="no runs"):
         findings(Table.from_rows([]))
 
@@ -186,10 +188,10 @@ def test_what_is_ranked_by_is_said_and_can_be_chosen() -> None:
     assert findings(table(outcomes))["agents"][0]["agent"] == "x"
     asked = findings(table(outcomes), Question(endpoint="intention-to-treat"))
     assert asked["agents"][0]["agent"] == "y"
-    caveats = findings(table(outcomes))["headline"]["caveats"]
+    caveats = english(findings(table(outcomes)))["headline"]["caveats"]
     assert any("invalid and unknown runs are left out" in text for text in caveats)
     assert any("y would be first" in text for text in caveats)
-    assert any("whatever is no success counts against" in text for text in asked["headline"]["caveats"])
+    assert any("counts against the agent" in text for text in english(asked)["headline"]["caveats"])
 
 
 def test_runs_and_their_query_stand_behind_the_numbers() -> None:
@@ -210,18 +212,18 @@ def test_many_runs_are_listed_in_part_and_counted() -> None:
 def test_extras_are_carried_into_the_findings() -> None:
     extras = Extras(
         kind="pilot",
-        deviations=("another seed",),
-        cannot=("nothing",),
+        deviations=(statement("no-baseline-with-solution"),),
+        cannot=(statement("no-traces"),),
         languages=("python",),
-        not_to_generalise=("not to C",),
+        not_to_generalise=(statement("other-tasks"),),
         agreement={"cohen": 0.5},
         appendix={"locks": ["a"]},
     )
     found = findings(table(TWO), Question(pilot="sha256:p"), extras)
-    assert found["deviations"] == ["another seed"]
-    assert "nothing" in found["cannot"]
+    assert found["deviations"] == [{"code": "no-baseline-with-solution"}]
+    assert {"code": "no-traces"} in found["cannot"]
     assert found["scope"]["languages"] == ["python"]
-    assert "not to C" in found["scope"]["not_to_generalise"]
+    assert {"code": "other-tasks"} in found["scope"]["not_to_generalise"]
     assert found["agreement"] == {"cohen": 0.5}
     assert found["appendix"]["locks"] == ["a"]
     assert found["appendix"]["seeds"] == {"planned": 20260307, "observed": [20260307]}

@@ -7,14 +7,20 @@ from typing import Any
 import pytest
 
 from proctor.base.errors import UsageFault
-from proctor.study.analysis.cost_unit import USD
-from proctor.study.analysis.findings import findings
-from proctor.study.analysis.number_format import first_names, level_words, percent
+from proctor.study.analysis.findings import findings as analysed
 from proctor.study.analysis.pairwise_comparison import ADOPT, KEEP, UNDECIDED, decide
 from proctor.study.analysis.question import Question
 from proctor.study.run_table import Table
+from proctor.study.statements import statement
 from proctor.study.stats.estimate import defined, undefined
+from tests.english import english
 from tests.study.analysis.made import Outcomes, runs, table
+
+
+def findings(*given: Any, **named: Any) -> Any:
+    """Findings in English."""
+    return english(analysed(*given, **named))
+
 
 FAILED = {"best": {7}, "alike": {7, 8}, "dearer": {7, 9}, "poor": set(range(30)) - {3}}
 """The tasks at which each of four agents failed."""
@@ -43,7 +49,7 @@ def test_the_rule(value: float, low: float, high: float, minimum: float | None, 
 
 
 def test_what_is_undefined_is_undecided() -> None:
-    assert decide(undefined("there is one task only", level=0.95, method="made"), None, True) == UNDECIDED
+    assert decide(undefined("no-run", level=0.95, method="made"), None, True) == UNDECIDED
 
 
 def made(x: int, y: int, tasks: int = 40) -> Any:
@@ -62,14 +68,16 @@ def test_a_better_candidate_is_adopted() -> None:
     assert head["best"] == "x"
     assert head["against"] == "y"
     assert head["difference"]["value"] == pytest.approx(0.5)
-    assert head["sentence"].startswith("Adopt x rather than y: the success rate differs by +50.0 points (")
+    assert head["reason"].startswith("Adopt x rather than y: the success rates differ by +50.0 points (")
 
 
 @pytest.mark.parametrize(("least", "told"), [(0.1, False), (0.45, True), (None, False)])
 def test_an_adopted_advantage_that_may_be_too_small_says_so(least: float | None, told: bool) -> None:
     head = findings(made(30, 10), Question(against="y", minimum_effect=least))["headline"]
     assert head["verdict"] == "adopt"
-    words = [one for one in head["caveats"] if one.startswith("An advantage is shown, and not that it reaches the 45")]
+    words = [
+        one for one in head["caveats"] if one.startswith("The data show an advantage, but not that it reaches the 45")
+    ]
     assert bool(words) == told
     low = 100 * head["difference"]["low"]
     assert all(one.endswith(f" points that are worth a change: the interval begins at {low:+.1f}.") for one in words)
@@ -80,21 +88,24 @@ def test_the_difference_is_that_of_the_candidate() -> None:
     assert head["verdict"] == "keep"
     assert head["best"] == "y"
     assert head["difference"]["value"] == pytest.approx(-0.5)
-    assert head["sentence"].startswith("Keep x: an advantage of y of at least 10.0 points is ruled out")
+    assert head["reason"].startswith("Keep x: the data rule out an advantage of y of at least 10.0 points")
 
 
 def test_what_the_data_leave_open_is_undecided() -> None:
     head = findings(made(12, 10, 20), Question(against="y", minimum_effect=0.1))["headline"]
     assert head["verdict"] == "undecided"
-    assert "neither shows nor rules out" in head["sentence"]
+    assert "neither shows nor rules out" in head["reason"]
 
 
 def test_a_pilot_that_is_not_over_is_not_decided() -> None:
-    why = "the pilot is not complete"
+    why = statement("pilot-incomplete", counted=3, planned=9)
+    said = (
+        "the pilot is not complete (3 of 9 planned runs count), and a decision now would be a look that was not planned"
+    )
     head = findings(made(30, 10), Question(against="y", minimum_effect=0.1, unfinished=why))["headline"]
-    assert (head["verdict"], head["sentence"]) == ("undecided", f"Undecided on x rather than y: {why}.")
+    assert (head["verdict"], head["reason"]) == ("undecided", f"Undecided on x rather than y: {said}.")
     head = findings(made(30, 10), Question(unfinished=why))["headline"]
-    assert (head["verdict"], head["sentence"]) == ("ranking", f"No ranking yet: {why}.")
+    assert (head["verdict"], head["reason"]) == ("ranking", f"No ranking yet: {said}.")
 
 
 @pytest.mark.parametrize(("solved", "told"), [(2, True), (0, False)])
@@ -104,7 +115,7 @@ def test_a_ranking_says_who_could_be_first(solved: int, told: bool) -> None:
         "y": {f"t{n}": [None if n < 5 else int(n < 5 + solved)] for n in range(12)},
         "z": {f"t{n}": [None if n == 4 else int(n < 4)] for n in range(12)},
     }
-    words = "With such runs of y counted as successes, and those of x as none, the first place would be another's."
+    words = "If such runs of y counted as successes, and those of x as no success, another agent would be first."
     assert (words in findings(table(outcomes))["headline"]["caveats"]) == told
 
 
@@ -141,7 +152,7 @@ def test_a_difference_that_signs_do_not_confirm_says_so() -> None:
     head = findings(table(outcomes), Question(against="y"))["headline"]
     assert head["verdict"] == "undecided"
     assert head["difference"]["low"] > 0
-    assert head["caveats"][0].endswith("does not confirm it (p = 0.062).")
+    assert head["caveats"][0].endswith("does not confirm the difference (p = 0.062).")
 
 
 @pytest.mark.parametrize("alpha", [1e-11, 1e-13, 1e-18, 1e-300])
@@ -154,13 +165,13 @@ def test_hardly_any_alpha_is_no_accident(alpha: float) -> None:
 def test_a_best_agent_that_stands_apart_is_said_to() -> None:
     solved = {"x": 30, "y": 15, "z": 0}
     outcomes = {name: {f"t{n}": [int(n < count)] for n in range(30)} for name, count in solved.items()}
-    sentence = findings(table(outcomes))["headline"]["sentence"]
+    sentence = findings(table(outcomes))["headline"]["reason"]
     assert sentence.startswith("x has the highest success rate, 100% (")
     assert ", and is separable from every other agent. 3 of 3 pairs" in sentence
     outcomes.pop("z")
-    assert findings(table(outcomes))["headline"]["sentence"].endswith(", and is separable from y.")
+    assert findings(table(outcomes))["headline"]["reason"].endswith(", and is separable from y.")
     outcomes.pop("y")
-    assert findings(table(outcomes))["headline"]["sentence"].endswith("there is no other agent in the table.")
+    assert findings(table(outcomes))["headline"]["reason"].endswith("there is no other agent to compare it with.")
 
 
 def test_a_shared_first_place_is_said_to_be_shared() -> None:
@@ -184,7 +195,7 @@ def test_the_candidate_can_be_named() -> None:
     [
         ({"against": "nobody"}, "there is no agent 'nobody'"),
         ({"against": "x", "candidate": "nobody"}, "there is no agent 'nobody'"),
-        ({"against": "x", "candidate": "x"}, "cannot be held against itself"),
+        ({"against": "x", "candidate": "x"}, "cannot be compared with itself"),
         ({"minimum_effect": 1.5}, "the minimum effect is 1.5"),
         ({"alpha": 0.0}, "alpha is 0.0"),
         ({"endpoint": "luck"}, "there is no endpoint 'luck'"),
@@ -201,7 +212,7 @@ def test_agents_that_are_not_there_are_told_before_anything_is_computed() -> Non
         findings(made(3, 2, 4), Question(against="nobody", candidate="noone"), tell=heard.append)
     assert str(caught.value).startswith("there is no agent 'nobody' and no agent 'noone'\n  the agents are: ")
     assert heard == ["counting runs"]
-    with pytest.raises(UsageFault, match="cannot be held against itself"):
+    with pytest.raises(UsageFault, match="cannot be compared with itself"):
         findings(table({"x": {"t": [1], "u": [0]}}), Question(against="x"))
 
 
@@ -209,26 +220,21 @@ def test_a_ranking_names_the_cheapest_that_may_be_as_good() -> None:
     rows = runs({name: {f"t{task}": [int(task not in lost)] for task in range(30)} for name, lost in FAILED.items()})
     prices = {"best": 2.0, "alike": 0.5, "dearer": 3.0, "poor": 0.01}
     found = findings(Table.from_rows([{**row, "cost_usd": prices[row["agent"]]} for row in rows]))
-    told = "best cost 2.00 USD a run, 2.07 USD a success. alike is not separable from best and cheaper: 0.50 USD a run"
+    told = (
+        "best cost 2.00 USD per run, 2.07 USD per success. "
+        "alike is not separable from best and is cheaper: 0.50 USD per run"
+    )
     assert found["headline"]["cost"] == f"{told} instead of 2.00 USD."
     prices["alike"] = 2.5
     found = findings(Table.from_rows([{**row, "cost_usd": prices[row["agent"]]} for row in rows]))
-    assert found["headline"]["cost"] == "best cost 2.00 USD a run, 2.07 USD a success."
+    assert found["headline"]["cost"] == "best cost 2.00 USD per run, 2.07 USD per success."
 
 
 def test_costs_without_prices_are_said_to_be_none() -> None:
     found = findings(table({"x": {"t": [1], "u": [0]}}, cost_usd=1.0, cost_method="fallback-1"))
     assert any("not in money" in text for text in found["headline"]["caveats"])
-    assert found["headline"]["cost"] == "x cost 1,000 units a run, 2,000 units a success."
+    assert found["headline"]["cost"] == "x cost 1,000 units per run, 2,000 units per success."
     assert found["cost"]["unit"] == {"name": "units", "per_usd": 1000}
-
-
-def test_numbers_in_sentences() -> None:
-    assert [percent(share) for share in (0.0, 0.7123, 1.0, -0.0001)] == ["0", "71.2", "100", "0"]
-    assert [USD.words(usd) for usd in (0, 0.0123, 0.5, 1234.5)] == ["0.00 USD", "0.012 USD", "0.50 USD", "1,234.50 USD"]
-    assert first_names(["a"], 3) == "a"
-    assert first_names(["a", "b"], 3) == "a and b"
-    assert first_names(["a", "b", "c", "d", "e"], 3) == "a, b, c and 2 more"
 
 
 def easier(first: str, other: str) -> Any:
@@ -244,19 +250,19 @@ def test_the_highest_rate_on_easier_tasks_is_no_lead() -> None:
         found = findings(easier(*names))
         head, first = found["headline"], found["agents"][0]
         assert found["pairs"][0]["separable"] and first["agent"] == names[0] and first["rank"]["best"] == 2
-        assert head["sentence"].endswith(f", but is worse than {names[1]} on the tasks that both ran.")
+        assert head["reason"].endswith(f", but is worse than {names[1]} on the tasks that both ran.")
         assert any(text.startswith("Not all agents ran the same tasks") for text in head["caveats"])
 
 
 def test_who_shares_no_task_cannot_be_compared() -> None:
     apart = table({"x": {f"a{n}": [1] for n in range(9)}, "y": {f"b{n}": [0] for n in range(9)}})
-    assert findings(apart)["headline"]["sentence"].endswith(
-        "but cannot be compared with y, since too few tasks have outcomes of both."
+    assert findings(apart)["headline"]["reason"].endswith(
+        "but cannot be compared with y, because too few tasks have outcomes of both."
     )
 
 
 def test_those_with_the_same_rate_share_the_first_place() -> None:
-    sentence = findings(made(20, 20))["headline"]["sentence"]
+    sentence = findings(made(20, 20))["headline"]["reason"]
     assert sentence == "x and y share the highest success rate, 50.0%; x is not separable from y."
 
 
@@ -266,19 +272,19 @@ def test_a_ranking_says_which_rate_it_is_by() -> None:
         "y": {f"t{n}": [int(n < 20)] for n in range(30)},
     }
     head = findings(table(outcomes), Question(endpoint="intention-to-treat"))["headline"]
-    assert head["sentence"].startswith("y has the highest success rate over all attempted runs, 66.7% (")
+    assert head["reason"].startswith("y has the highest success rate over all attempted runs, 66.7% (")
 
 
 def test_a_ranking_of_two_says_where_signs_do_not_confirm_it() -> None:
     found = findings(made(20, 16, 20))
     assert found["pairs"][0]["separable"] and found["pairs"][0]["p_sign_flip"] == 0.125
-    assert "does not confirm it (p = 0.125)" in found["headline"]["caveats"][0]
+    assert "does not confirm the difference (p = 0.125)" in found["headline"]["caveats"][0]
 
 
 def test_a_level_that_is_not_the_usual_one_stands_beside_the_interval() -> None:
     head = findings(made(30, 10), Question(against="y", alpha=0.3))["headline"]
-    assert head["sentence"].endswith(" at 70%).")
-    assert findings(made(30, 10))["headline"]["sentence"].count(" at ") == 0
+    assert head["reason"].endswith(" at 70%).")
+    assert findings(made(30, 10))["headline"]["reason"].count(" at ") == 0
 
 
 def test_costs_that_are_not_known_are_counted() -> None:
@@ -286,23 +292,14 @@ def test_costs_that_are_not_known_are_counted() -> None:
     rows = [{**row, "cost_usd": None if row["agent"] == "x" and not row["success"] else 1.0} for row in runs(outcomes)]
     head = findings(Table.from_rows(rows))["headline"]
     told = (
-        "The cost of 5 of 10 runs of x is not known; sums leave them out, and the price of a success takes the mean of "
+        "The cost of 5 of 10 runs of x is not known. Sums leave these runs out; the cost of a success assumes that "
+        "they cost as much as the others on average."
     )
-    assert f"{told}the others for them." in head["caveats"]
-    assert head["cost"] == "x cost 1.00 USD a run, 2.00 USD a success."
+    assert told in head["caveats"]
+    assert head["cost"] == "x cost 1.00 USD per run, 2.00 USD per success."
     dark = [{**row, "cost_usd": row["cost_usd"] if row["agent"] == "x" else None} for row in rows]
     assert "The cost of y is not known." in findings(Table.from_rows(dark))["headline"]["caveats"]
     assert told not in findings(table({"x": {"a": [1], "b": [0]}}, cost_usd=1.0))["headline"]["caveats"]
-
-
-def test_a_level_never_looks_like_certainty() -> None:
-    assert [level_words(level) for level in (0.95, 0.7, 0.99695, 0.99999, 1 - 1e-12)] == [
-        "95%",
-        "70%",
-        "99.69%",
-        "99.999%",
-        "99.9999999999%",
-    ]
 
 
 ONE_TASK: dict[str, dict[str, list[int | None]]] = {
@@ -318,14 +315,14 @@ def test_who_has_no_rate_stands_last_and_is_no_candidate() -> None:
     places = [(one["agent"], one["rank"]["position"]) for one in found["agents"]]
     assert places == [("X", 1), ("y", 2), ("x", 3), ("z", 4)]
     head = found["headline"]
-    assert head["best"] == "y" and head["sentence"].startswith("Undecided on y rather than X: the difference is +0.0")
-    assert "x and z cannot be compared with X: too few tasks have outcomes of both." in head["caveats"]
-    last = "It takes outcomes at two tasks or more to have a rate: x and z have none, and stand last."
+    assert head["best"] == "y" and head["reason"].startswith("Undecided on y rather than X: the difference is +0.0")
+    assert "x and z cannot be compared with X, because too few tasks have outcomes of both." in head["caveats"]
+    last = "A rate needs outcomes at two tasks or more: x and z have no rate and are listed last."
     assert last in head["caveats"]
     assert not any("chosen by its result" in text for text in head["caveats"]), "there was no other to choose"
     asked = findings(table(ONE_TASK), Question(against="X", candidate="x"))["headline"]
-    assert asked["best"] == "x" and "no task has outcomes of both" in asked["sentence"]
-    assert findings(table(ONE_TASK))["headline"]["sentence"].startswith("X has the highest success rate, 50.0%")
+    assert asked["best"] == "x" and "no task has outcomes of both agents" in asked["reason"]
+    assert findings(table(ONE_TASK))["headline"]["reason"].startswith("X has the highest success rate, 50.0%")
     nobody = findings(table({name: ONE_TASK[name] for name in "Xxz"}), Question(against="X"))["headline"]
     assert nobody["best"] == "x", "where nobody can be compared the first is named"
 
@@ -333,14 +330,14 @@ def test_who_has_no_rate_stands_last_and_is_no_candidate() -> None:
 def test_with_one_task_shares_order_the_agents_still() -> None:
     found = findings(table({"x": {"t": [0, 0]}, "y": {"t": [1, 1]}, "z": {"t": [None]}}))
     assert [one["agent"] for one in found["agents"]] == ["y", "x", "z"]
-    assert not any("stand" in text for text in found["headline"]["caveats"])
-    why = "because there is one task only (100.0% of 2 runs), which says nothing about other tasks"
+    assert not any("listed last" in text for text in found["headline"]["caveats"])
+    why = "there is only one task (100% of 2 runs), which gives no information about other tasks"
     assert found["agents"][0]["success"]["undefined"] == why
 
 
 def test_names_that_somebody_may_have_written_in_two_ways_are_told() -> None:
     outcomes = {name: {"a": [1], "b": [0]} for name in ("GPT agent", "gpt  Agent ", "other")}
-    told = "'GPT agent' and 'gpt  Agent ' differ only by case or blanks, and count as different agents."
+    told = "'GPT agent' and 'gpt  Agent ' differ only in case or spaces, and count as different agents."
     assert told in findings(table(outcomes))["headline"]["caveats"]
     del outcomes["GPT agent"]
     assert not any("differ only" in text for text in findings(table(outcomes))["headline"]["caveats"])
@@ -350,26 +347,29 @@ def test_rates_that_do_not_make_the_difference_are_explained() -> None:
     even: dict[str, dict[str, list[int | None]]]
     even = {"x": {f"t{n}": [1, 1] for n in range(4)}, "y": {f"t{n}": [0, n % 2, 1] for n in range(4)}}
     asked = Question(against="y")
-    assert findings(table(even), asked)["headline"]["counting"] == "", "twice and three times everywhere is no matter"
-    assert findings(table(even))["headline"]["counting"] == ""
-    tail = "Rates count every run, the difference every task alike."
+    assert findings(table(even), asked)["headline"]["counting"] is None, "twice and three times everywhere is no matter"
+    assert findings(table(even))["headline"]["counting"] is None
+    tail = "Rates count every run; the difference counts every task equally."
     even["x"]["t0"] = [1]
     assert findings(table(even), asked)["headline"]["counting"] == tail
     even["x"]["t0"] = [None, None]
-    assert findings(table(even), asked)["headline"]["counting"] == f"1 of 4 tasks has no outcome of one of them. {tail}"
+    assert (
+        findings(table(even), asked)["headline"]["counting"]
+        == f"1 of 4 tasks has no outcome of one of the agents. {tail}"
+    )
     treated = Question(against="y", endpoint="intention-to-treat")
-    assert findings(table(even), treated)["headline"]["counting"] == ""
+    assert findings(table(even), treated)["headline"]["counting"] is None
     even["z"] = {"t7": [1], "t8": [1]}
     told = findings(table(even), asked)["headline"]["counting"]
-    assert told == f"3 of 6 tasks have no outcome of one or both of them. {tail}"
+    assert told == f"3 of 6 tasks have no outcome of one or both of the agents. {tail}"
 
 
 def test_a_difference_that_few_tasks_show_says_what_is_against_it() -> None:
     few = {"x": {f"t{n}": [1] for n in range(5)}, "y": {f"t{n}": [int(n > 3), int(n > 2)] for n in range(5)}}
     head = findings(table(few), Question(against="y", minimum_effect=0.3))["headline"]
     assert head["verdict"] == "undecided" and head["difference"]["low"] > 0
-    assert head["sentence"].endswith(
-        ", but so few tasks can show it by chance: flipping signs does not confirm it (p = 0.125)."
+    assert head["reason"].endswith(
+        ", but with so few tasks it may be due to chance: flipping signs does not confirm it (p = 0.125)."
     )
 
 
@@ -377,4 +377,4 @@ def test_who_has_one_task_is_no_alternative() -> None:
     rows = runs({"x": {f"t{n}": [1] for n in range(25)}, "y": {"t0": [0, 0]}})
     made_ = Table.from_rows([{**row, "cost_usd": 0.5 if row["agent"] == "x" else 0.1} for row in rows])
     head = findings(made_)["headline"]
-    assert "but cannot be compared with y" in head["sentence"] and "separable" not in head["sentence"] + head["cost"]
+    assert "but cannot be compared with y" in head["reason"] and "separable" not in head["reason"] + head["cost"]

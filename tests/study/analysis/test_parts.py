@@ -10,6 +10,7 @@ from proctor.base.errors import UsageFault
 from proctor.study.analysis.findings import findings
 from proctor.study.analysis.question import Extras, Question, measured_from
 from proctor.study.run_table import Table
+from proctor.study.statements import statement
 from tests.study.analysis.made import runs, table
 
 
@@ -35,10 +36,10 @@ def test_strata_and_their_weights() -> None:
     assert (easy["tasks"], easy["runs"], easy["success"]["value"], easy["cost_usd"]) == (6, 6, 1.0, 3.0)
     assert (hard["tasks"], hard["success"]["value"]) == (4, 0.25)
     assert found["weighted"][0]["estimate"]["value"] == pytest.approx((1 + 0.25) / 2)
-    assert found["weighted"][0]["weights"] == "every stratum counts the same"
+    assert found["weighted"][0]["weights"] is None
     asked = findings(made, Question(weights={"easy": 1.0, "hard": 3.0}))
     assert asked["weighted"][0]["estimate"]["value"] == pytest.approx((1 + 3 * 0.25) / 4)
-    assert asked["weighted"][0]["weights"] == "easy 0.25, hard 0.75"
+    assert asked["weighted"][0]["weights"] == {"easy": 0.25, "hard": 0.75}
     alone = findings(made, Question(weights={"easy": 0.0, "hard": 3.0}))["weighted"][0]
     assert alone["estimate"]["value"] == 0.25, "a stratum may count for nothing"
     assert of(found["cost"]["by_stratum"], stratum="hard")["usd"] == 2.0
@@ -87,7 +88,7 @@ def test_a_task_in_two_strata_is_in_neither() -> None:
     rows = runs({"x": {"a": [1, 1], "b": [0, 0]}})
     found = findings(changed(rows, stratum=lambda row: f"s{row['trial']}" if row["task"] == "a" else "s1"))
     assert [row["stratum"] for row in found["strata"]] == ["(several)", "s1"]
-    assert any("in several strata, by different rows" in text for text in found["cannot"])
+    assert {"code": "task-in-several-strata", "tasks": 1} in found["cannot"]
 
 
 def test_what_has_no_name_is_called_so() -> None:
@@ -115,14 +116,14 @@ def test_items_of_a_cost_add_up() -> None:
         {
             ("model", "attempt"): 4.0,
             ("human", "approval"): 0.8,
-            ("human", "review, besides"): 1.6,
+            ("human", "review"): 1.6,
             ("execution", "setup"): 0.4,
             ("execution", "attempt"): 1.2,
-            ("execution", "phase unknown"): 0.8,
-            ("unattributed", "not itemised"): 0.8,
+            ("execution", "unknown"): 0.8,
+            ("unattributed", "none"): 0.8,
         }
     )
-    assert sum(amounts.values()) - amounts["human", "review, besides"] == pytest.approx(8.0)
+    assert sum(amounts.values()) - amounts["human", "review"] == pytest.approx(8.0)
     assert findings(made)["agents"][0]["cost"]["total_usd"] == pytest.approx(8.0)
 
 
@@ -147,14 +148,14 @@ def test_the_price_of_a_success_has_an_interval_over_tasks() -> None:
     outcomes = {"x": {f"t{n}": [1, int(n % 3 > 0)] for n in range(12)}}
     price = findings(table(outcomes, cost_usd=1.5))["agents"][0]["cost"]["per_success"]
     assert price["value"] == pytest.approx(36 / 20) and price["low"] < 36 / 20 < price["high"]
-    assert (price["method"], price["clusters"]) == ("bootstrap over tasks, BCa", 12)
+    assert (price["method"], price["clusters"]) == ("bootstrap-bca", 12)
 
 
 def test_costs_that_are_all_alike_have_no_interval() -> None:
     outcomes = {"x": {f"t{n}": [1, 1] for n in range(12)}, "y": {f"t{n}": [1, int(n > 3)] for n in range(12)}}
     always, mostly = (one["cost"] for one in findings(table(outcomes, cost_usd=1.5))["agents"])
     assert (always["per_run_usd"], always["per_success_usd"]) == (1.5, 1.5)
-    why = "because all 12 tasks cost alike, and nothing bounds what another one may cost"
+    why = {"code": "all-tasks-cost-alike", "tasks": 12}
     for part in ("per_run", "per_success"):
         assert (always[part]["value"], always[part]["low"], always[part]["undefined"]) == (None, None, why)
         assert always[part]["clusters"] == 12
@@ -167,8 +168,10 @@ def test_costs_that_are_all_alike_have_no_interval() -> None:
 def test_without_a_success_there_is_no_cost_of_one() -> None:
     found = findings(table({"x": {"a": [0], "b": [0]}}, cost_usd=1.5))
     assert found["agents"][0]["cost"]["per_success_usd"] is None
-    assert found["agents"][0]["cost"]["per_success"]["undefined"] == "because there is no success"
-    assert found["headline"]["cost"] == "x cost 1.50 USD a run."
+    assert found["agents"][0]["cost"]["per_success"]["undefined"] == {"code": "no-success"}
+    assert found["headline"]["cost"] == [
+        {"code": "agent-cost", "agent": "x", "per_run_usd": 1.5, "per_success_usd": None, "unit": "USD"}
+    ]
     assert findings(table({"x": {"a": [1], "b": [0]}}))["headline"]["cost"] == "The cost of x is not known."
 
 
@@ -262,7 +265,7 @@ def test_modes_are_counted_over_runs_that_did_not_succeed() -> None:
 def test_a_mode_without_costs_has_no_price() -> None:
     (seen,) = findings(table({"x": {"a": [0], "b": [0]}}, tags="odd"))["modes"]["discovery"]
     assert seen["marginal_usd"]["value"] is None
-    assert "not known" in seen["marginal_usd"]["undefined"]
+    assert seen["marginal_usd"]["undefined"] == {"code": "no-cost-known"}
     assert seen["curve"][0][1] is None
 
 
@@ -274,15 +277,15 @@ def test_a_funnel_counts_runs_that_took_every_step() -> None:
     assert [(step["name"], step["count"]) for step in steps] == [
         ("attempted", 4),
         ("scorable", 3),
-        ("gate 1", 2),
-        ("gate 2", 1),
-        ("gate 3", 1),
-        ("gate 4", 1),
+        ("gate-1", 2),
+        ("gate-2", 1),
+        ("gate-3", 1),
+        ("gate-4", 1),
         ("success", 1),
     ]
     plain = findings(table({"x": {"a": [1, None, -1]}}))["funnel"][0]["steps"]
     assert [step["count"] for step in plain] == [3, 2, 1, 1]
-    assert plain[2]["name"] == "outcome known"
+    assert plain[2]["name"] == "outcome-known"
 
 
 def test_other_caps_are_counterfactual_and_apart() -> None:
@@ -290,7 +293,7 @@ def test_other_caps_are_counterfactual_and_apart() -> None:
     made = changed(rows, seconds=lambda row: 10.0 + int(row["task"][1:]))
     asked = findings(made, Question(caps={"seconds": (13.0,)}))
     (row,) = asked["counterfactual"]
-    assert row["label"] == "COUNTERFACTUAL: cap 13 s of the agent's time"
+    assert (row["of"], row["cap"]) == ("seconds", 13)
     assert row["success"]["value"] == pytest.approx(0.4)
     assert asked["agents"][0]["success"]["value"] == pytest.approx(0.8), "the primary number stays"
     assert findings(made)["counterfactual"] == [], "too few successes to take a cap from"
@@ -299,9 +302,9 @@ def test_other_caps_are_counterfactual_and_apart() -> None:
 def test_caps_are_taken_from_the_data_when_none_is_asked_for() -> None:
     rows = runs({"x": {f"t{n}": [1] for n in range(101)}})
     found = findings(changed(rows, cost_usd=lambda row: 1 + int(row["task"][1:]) / 100))["counterfactual"]
-    assert [row["label"] for row in found] == [
-        "COUNTERFACTUAL: cap 1.5 USD a run",
-        "COUNTERFACTUAL: cap 1.8 USD a run",
+    assert [(row["of"], row["cap"]) for row in found] == [
+        ("cost_usd", 1.5),
+        ("cost_usd", 1.8),
     ]
     assert found[0]["success"]["value"] == pytest.approx(51 / 101)
 
@@ -323,8 +326,8 @@ def test_runs_under_different_conditions_are_not_counted_together() -> None:
     assert "a: " not in str(caught.value)
     for names in (("b",), ("all",)):
         found = findings(mixed, Question(mixed=names))
-        assert found["headline"]["caveats"][0].startswith("MIXED: the runs of b ")
-        assert found["deviations"][0].startswith("MIXED: ")
+        assert found["headline"]["caveats"][0] == {"code": "mixed-conditions", "tasks": ["b"]}
+        assert found["deviations"][0]["code"] == "mixed-conditions"
     with pytest.raises(UsageFault):
         findings(mixed, Question(mixed=("a",)))
 
@@ -338,20 +341,25 @@ def test_versions_of_a_contract_are_not_counted_together() -> None:
 
 def test_classes_are_listed_with_their_agents() -> None:
     rows = runs({"x": {"a": [1], "b": [1]}, "y": {"b": [0]}})
-    found = findings(changed(rows, comparability=lambda row: f"c{row['task']}"), None, Extras(differs={"ca": ("it",)}))
+    found = findings(
+        changed(rows, comparability=lambda row: f"c{row['task']}"),
+        None,
+        Extras(differs={"ca": (statement("conditions-differ"),)}),
+    )
     assert found["comparability"] == [
-        {"class": "cb", "runs": 2, "agents": ["x", "y"], "counts": [1, 1], "differs": ["task b"]},
-        {"class": "ca", "runs": 1, "agents": ["x"], "counts": [1], "differs": ["it"]},
+        {"class": "cb", "runs": 2, "agents": ["x", "y"], "counts": [1, 1], "differs": [{"code": "task", "task": "b"}]},
+        {"class": "ca", "runs": 1, "agents": ["x"], "counts": [1], "differs": [{"code": "conditions-differ"}]},
     ]
 
 
 def test_what_a_table_does_not_support_is_said() -> None:
     found = findings(table({"x": {"a": [1], "b": [0]}, "y": {"a": [1]}}))
     assert found["source"]["trials"] == {"min": 1, "max": 1}, "of the pairs that were run"
-    said = " ".join(found["cannot"])
-    for part in ("one trial", "only 2 tasks", "no costs", "no times", "1 of 4 pairs", "no strata", "no conditions"):
-        assert part in said
-    assert any("one agent only" in text for text in findings(table({"x": {"a": [1], "b": [0]}}))["cannot"])
+    said = [one["code"] for one in found["cannot"]]
+    limits = ["variation-unknown", "only-few-tasks", "no-costs", "no-times"]
+    assert said == [*limits, "pairs-without-runs", "no-strata", "no-conditions"]
+    assert {"code": "pairs-without-runs", "pairs": 1, "of": 4} in found["cannot"]
+    assert {"code": "one-agent"} in findings(table({"x": {"a": [1], "b": [0]}}))["cannot"]
 
 
 def test_the_window_is_that_of_the_runs() -> None:

@@ -50,4 +50,4 @@ def test_p4_one_agent_without_variance_does_not_hide_that_of_another() -> None:
 def test_single_runs_show_no_chance_within_tasks() -> None:
     found = findings(table({"x": {f"t{n}": [n % 2] for n in range(10)}}))
     assert {plan["runs_per_task"] for plan in found["tradeoff"]["precision"]} == {1}
-    assert any(text.startswith("one trial for each task") for text in found["cannot"])
+    assert {"code": "variation-unknown", "trials": True} in found["cannot"]

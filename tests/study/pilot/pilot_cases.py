@@ -14,10 +14,23 @@ from proctor.study.pilot.plan.protocol import design_of
 from proctor.study.pilot.plan.randomisation import Slot, randomise
 from proctor.study.pilot.running.stage_criteria import Facts
 from proctor.study.pilot.running.stopping_rules import Account
+from proctor.study.statements import statement
 from tests.study.pilot.planning import method, protocol
 
 ARMS = [method("x"), method("y"), method("noop", baseline=True), method("reference", baseline=True)]
-POWERED = {"supported": True, "value": "0.9", "threshold": "0.8", "evidence": ["power.json"]}
+SHOWN = statement("no-op-succeeded", run="r1")
+"""What the evidence for a removal shows."""
+SEEN = {"power": 0.9, "icc": 0.3, "correlation": 0.5}
+POWERED = {
+    "supported": True,
+    "answer": statement("power-reached", removed=False, tasks=6, effect=0.3, target=0.8, formula=[SEEN], simulated=[]),
+    "evidence": ["power.json"],
+}
+TOO_FEW = {
+    "supported": False,
+    "answer": statement("power-without-tasks", removed=False, tasks=1, effect=0.3, target=0.8, least_tasks=2),
+    "evidence": ["power.json"],
+}
 
 
 def arms(**parts: Any) -> dict[str, Any]:

@@ -160,7 +160,7 @@ def test_a_fault_that_does_not_come_again_leaves_no_trace_but_a_deviation(stage:
     assert all(one.good for one in stages)
     assert len(set(here.ledger.counts().values())) == 1
     (words,) = deviations(here)
-    assert "A fault of the machine spoilt" in words
+    assert words.code == "run-spoilt"
     record = pilot_state.record_of(here, next(one for one in stages if one.name == slot.stage))
     (place,) = record["attempts"]
     assert (place["task"], place["repeat"], place["method"]) == (slot.task, slot.repeat, slot.method)

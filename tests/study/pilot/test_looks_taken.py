@@ -15,7 +15,8 @@ from proctor.study.pilot.plan.frozen_plan import Plan
 from proctor.study.pilot.plan.randomisation import Slot
 from proctor.study.pilot.running.pilot_state import PilotState, record_of, stages_of, take_looks
 from proctor.study.pilot.running.stopping_rules import EFFICACY, rules_so_far
-from tests.study.pilot.pilot_cases import POWERED, ledger, run_of, screens
+from proctor.study.statements import statement
+from tests.study.pilot.pilot_cases import POWERED, SHOWN, ledger, run_of, screens
 from tests.study.pilot.planning import method
 from tests.study.pilot.running.test_stopping_rules import TASKS, looking
 
@@ -32,7 +33,7 @@ def standing_with(folder: Path, filled: int | None, says: Says, **parts: Any) ->
 
 def without(here: PilotState, *tasks: str) -> PilotState:
     """The same after tasks were removed."""
-    gone = tuple(Removal(task, "", "flaky", (), "", "", "", "", 0, "") for task in tasks)
+    gone = tuple(Removal(task, "", "flaky", (), SHOWN, "", "", "", 0, "") for task in tasks)
     return replace(here, journal=replace(here.journal, removals=gone))
 
 
@@ -117,7 +118,7 @@ def test_the_report_shows_looks_as_they_were_taken(tmp_path: Path, monkeypatch: 
     here = replace(here, plan=replace(here.plan, protocol={**here.plan.protocol, "artefacts": {}}))
     (look,) = taken.journal.looks
     told = pilot_findings._extras(_labelled(here))
-    assert f"A look for efficacy was taken {look.words}; it was taken with t19, removed later." in told.notes
+    assert statement("look-taken", **look.values, removed_later=["t19"]) in told.notes
     (shown,) = told.appendix["stages"][-1]["looks"]
     assert shown["pairs"] == [list(pair) for pair in look.pairs] and "runs" not in shown
 

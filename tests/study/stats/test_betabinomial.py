@@ -51,6 +51,6 @@ def test_tasks_more_alike_than_chance_have_no_correlation() -> None:
 def test_where_it_cannot_be_told() -> None:
     assert icc_anova([1, 0], [1, 1]) is None
     assert icc_anova([2, 2], [2, 2]) is None
-    assert fit_beta_binomial([1, 0], [1, 1]).undefined == "because no task has two runs"
-    assert fit_beta_binomial([2], [3]).undefined == "because there are fewer than two tasks"
-    assert fit_beta_binomial([3, 3], [3, 3]).undefined == "because all runs ended alike"
+    assert fit_beta_binomial([1, 0], [1, 1]).undefined == "no-task-with-two-runs"
+    assert fit_beta_binomial([2], [3]).undefined == "fewer-than-two-tasks"
+    assert fit_beta_binomial([3, 3], [3, 3]).undefined == "all-runs-alike"

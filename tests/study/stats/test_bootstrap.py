@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
+from proctor.study.statements import statement
 from proctor.study.stats.bootstrap import acceleration, bca
 
 if TYPE_CHECKING:
@@ -57,11 +58,11 @@ def test_the_price_of_a_success_is_a_ratio_over_tasks() -> None:
 
 
 def test_what_has_no_value_is_undefined() -> None:
-    assert bca([1.0], variance, np.random.default_rng(1)).undefined == "because there are fewer than two tasks"
+    assert bca([1.0], variance, np.random.default_rng(1)).undefined == statement("fewer-than-two-tasks")
     never = bca(np.array([[2.0, 0], [3, 0]]), price, np.random.default_rng(1))
-    assert never.undefined == "because the value itself is not a number"
+    assert never.undefined == statement("not-a-number")
     rarely = bca(np.array([[2.0, 0], [3, 0], [1, 1]]), price, np.random.default_rng(1))
-    assert rarely.undefined is not None and "draws it has no value" in rarely.undefined
+    assert rarely.undefined is not None and rarely.undefined.code == "undefined-in-draws"
 
 
 def test_data_without_spread_has_an_interval_without_width() -> None:

@@ -143,7 +143,7 @@ def test_looks_on_the_way_spend_five_percent(looks: tuple[float, ...]) -> None:
 
 def test_an_interval_that_is_not_there_covers_nothing() -> None:
     def nothing(successes: Sequence[int], trials: Sequence[int]) -> Estimate:
-        return undefined("it is a test", level=0.95, method="none")
+        return undefined("no-run", level=0.95, method="none")
 
     seen = coverage(nothing, SETTINGS[0], 50, rng())
     assert (seen.covered, seen.undefined, seen.width) == (0, 1, 0)

@@ -9,6 +9,7 @@ import pytest
 from scipy.stats import binomtest, ttest_1samp
 from statsmodels.stats.weightstats import DescrStatsW  # type: ignore[import-untyped]
 
+from proctor.study.statements import statement
 from proctor.study.stats.clustered_rates import all_of_k, cluster_rate, pass_at_k, stratified_rate, weighted_rate
 from proctor.study.stats.missing_outcomes import imputed_rate, manski, rubin
 from proctor.study.stats.paired_comparison import paired_difference
@@ -39,7 +40,7 @@ def test_shares_of_strata_that_are_none() -> None:
     for shares in ([-1.0, 2.0], [math.nan, 1.0], [math.inf, 1.0]):
         with pytest.raises(ValueError, match="share of a stratum"):
             stratified_rate(successes, trials, strata, shares)
-    assert stratified_rate(successes, trials, strata, [0, 0]).undefined == "because no stratum counts"
+    assert stratified_rate(successes, trials, strata, [0, 0]).undefined == statement("no-stratum-counts")
     alone = stratified_rate(successes, trials, strata, [1, 0])
     assert alone.value == pytest.approx(0.3)
     assert alone.clusters == 2, "a stratum without a share is not counted"
@@ -71,14 +72,14 @@ def test_all_of_k_leaves_out_tasks_with_missing_runs() -> None:
     assert found.value == pytest.approx(1 / 3)
     assert (found.clusters, found.n) == (3, 9)
     assert three.value == pytest.approx(2 / 3)
-    assert all_of_k([2, 2], [2, 2], 3).undefined == "because no task has 3 runs"
-    assert all_of_k([2, 3], [2, 3], 3).undefined == "because one task only has 3 runs"
+    assert all_of_k([2, 2], [2, 2], 3).undefined == statement("no-task-with-runs", runs=3)
+    assert all_of_k([2, 3], [2, 3], 3).undefined == statement("one-task-with-runs", runs=3)
 
 
 def test_nothing_known_bounds_nothing() -> None:
     found = manski(0, 7, 7)
     assert (found.low, found.high) == (0, 1)
-    assert imputed_rate([0, 0], [0, 0], [3, 4], rng()).undefined == "because no run has a known outcome"
+    assert imputed_rate([0, 0], [0, 0], [3, 4], rng()).undefined == statement("no-outcome")
     for odds in (0.0, -1.0, math.inf, math.nan):
         with pytest.raises(ValueError, match="above 0"):
             imputed_rate([1, 2], [3, 3], [1, 1], rng(), odds=odds)
@@ -107,7 +108,7 @@ def test_the_price_of_a_mode_without_a_mode_or_a_price() -> None:
     none = discover([], [], 10, 5.0)
     assert (none.found, none.marginal_cost.value) == (0, None)
     assert math.copysign(1, none.unseen or 0.0) == 1, "0 and not -0"
-    assert marginal_cost(1, 10, math.nan).undefined == "because what the runs cost is not known"
+    assert marginal_cost(1, 10, math.nan).undefined == statement("no-cost-known")
     one = marginal_cost(1, 10, 5.0)
     # The exact Poisson interval of one event is 0.02532 to 5.57164 (Garwood 1936).
     assert (one.value, one.low, one.high) == pytest.approx((5, 5 / 5.571643, 5 / 0.0253178), rel=1e-5)

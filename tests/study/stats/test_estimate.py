@@ -7,6 +7,7 @@ import math
 
 import pytest
 
+from proctor.study.statements import Statement, statement
 from proctor.study.stats.estimate import Estimate, defined, rounded, undefined
 
 
@@ -26,8 +27,8 @@ def test_the_record_has_twelve_digits() -> None:
 
 
 def test_what_is_undefined_says_why_and_has_no_number() -> None:
-    record = undefined("there is no run", level=0.9, method="m").record()
-    assert record["undefined"] == "because there is no run"
+    record = undefined("no-run", level=0.9, method="m").record()
+    assert record["undefined"] == {"code": "no-run"}
     assert record["value"] is record["low"] is record["high"] is None
 
 
@@ -40,12 +41,14 @@ def test_an_end_that_rounding_pushed_past_the_value_is_put_back() -> None:
     "broken",
     [
         (0.5, None, 0.6, 0.95, "m", 1, 1, None),
-        (0.5, 0.4, 0.6, 0.95, "m", 1, 1, "because"),
+        (0.5, 0.4, 0.6, 0.95, "m", 1, 1, statement("no-run")),
         (math.nan, 0.4, 0.6, 0.95, "m", 1, 1, None),
         (0.5, 0.4, 0.6, 1.0, "m", 1, 1, None),
     ],
 )
-def test_a_half_estimate_cannot_be_made(broken: tuple[float, float, float, float, str, int, int, str | None]) -> None:
+def test_a_half_estimate_cannot_be_made(
+    broken: tuple[float, float, float, float, str, int, int, Statement | None],
+) -> None:
     with pytest.raises(ValueError):
         Estimate(*broken)
 

@@ -6,6 +6,7 @@ import math
 
 import pytest
 
+from proctor.study.statements import statement
 from proctor.study.stats.estimate import defined, undefined
 from proctor.study.stats.missing_outcomes import rogan_gladen
 
@@ -17,7 +18,7 @@ def test_the_rate_of_rogan_and_gladen() -> None:
     found = rogan_gladen(RATE, 0.9, 0.8)
     assert (found.value, found.low, found.high) == pytest.approx((0.3 / 0.7, 0.2 / 0.7, 0.45 / 0.7))
     assert (found.n, found.clusters) == (100, 20)
-    assert found.method == "Rogan-Gladen at sensitivity 0.9 and specificity 0.8"
+    assert found.method == "rogan-gladen"
 
 
 def test_a_faultless_oracle_changes_nothing() -> None:
@@ -50,8 +51,8 @@ def test_the_corrected_rate_stays_a_rate() -> None:
 
 
 def test_a_useless_oracle_and_an_unknown_rate() -> None:
-    assert rogan_gladen(RATE, 0.5, 0.5).undefined == "because an oracle that errs so often says nothing"
-    unknown = undefined("there is no run", level=0.95, method="m")
-    assert rogan_gladen(unknown, 0.9, 0.9).undefined == "because there is no run"
-    with pytest.raises(ValueError, match="a sensitivity lies"):
+    assert rogan_gladen(RATE, 0.5, 0.5).undefined == statement("checks-too-unreliable")
+    unknown = undefined("no-run", level=0.95, method="m")
+    assert rogan_gladen(unknown, 0.9, 0.9).undefined == statement("no-run")
+    with pytest.raises(ValueError, match="a sensitivity is"):
         rogan_gladen(RATE, 1.2, 0.9)

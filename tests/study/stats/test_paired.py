@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from proctor.study.statements import statement
 from proctor.study.stats.paired_comparison import mcnemar, paired_difference, sign_blocks, sign_flip
 
 DARWIN = [49, -67, 8, 16, 6, 23, 28, 41, 14, 29, 56, 24, 75, 60, -48]
@@ -34,7 +35,7 @@ def test_darwins_maize_by_t() -> None:
     found = paired_difference(DARWIN, np.zeros(15), bound=None)
     assert found.p is not None and round(found.p, 5) == 0.04970
     assert found.difference.value == pytest.approx(314 / 15)
-    assert found.difference.method == "paired t over tasks"
+    assert found.difference.method == "paired-t"
 
 
 def test_the_t_interval_is_that_of_scipy() -> None:
@@ -117,14 +118,14 @@ def test_no_difference_anywhere_is_not_certainty() -> None:
 
 def test_equal_differences_without_a_bound_are_undefined() -> None:
     found = paired_difference([5.0, 6.0, 7.0], [1.0, 2.0, 3.0], bound=None)
-    assert found.difference.undefined is not None and "same 4" in found.difference.undefined
+    assert found.difference.undefined == statement("all-tasks-differ-alike", tasks=3, difference=4.0)
     assert found.p == 0.25
 
 
 def test_tasks_of_one_agent_alone_are_left_out() -> None:
     found = paired_difference([1, np.nan, 0.5, 0], [0, 1, np.nan, 0])
     assert found.difference.n == 2
-    assert paired_difference([1, np.nan], [0, 1]).difference.undefined == "because one task only has outcomes of both"
+    assert paired_difference([1, np.nan], [0, 1]).difference.undefined == statement("one-shared-task")
     assert paired_difference([np.nan], [1]).p is None
     assert sign_flip([], rng()).p is None
     assert sign_flip([0.0, 0.0], rng()).p == 1.0

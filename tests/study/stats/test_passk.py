@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from proctor.study.statements import statement
 from proctor.study.stats.clustered_rates import all_of_k, cluster_rate, pass_at_k
 
 
@@ -46,8 +47,8 @@ def test_tasks_with_too_few_runs_are_left_out() -> None:
     found = pass_at_k([1, 2, 0, 1], [1, 4, 4, 3], 3)
     assert (found.clusters, found.n) == (3, 11)
     assert value(found) == pytest.approx((1 + 0 + 1) / 3)
-    assert pass_at_k([1, 1], [2, 2], 3).undefined == "because no task has 3 runs"
-    assert all_of_k([1, 1], [2, 3], 3).undefined == "because one task only has 3 runs"
+    assert pass_at_k([1, 1], [2, 2], 3).undefined == statement("no-task-with-runs", runs=3)
+    assert all_of_k([1, 1], [2, 3], 3).undefined == statement("one-task-with-runs", runs=3)
     with pytest.raises(ValueError, match="at least 1"):
         pass_at_k([1], [1], 0)
 

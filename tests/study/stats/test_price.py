@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from proctor.study.statements import statement
 from proctor.study.stats import bootstrap
 from proctor.study.stats.bootstrap import success_price
 
@@ -37,11 +38,15 @@ def test_with_many_tasks_both_ways_agree(monkeypatch: pytest.MonkeyPatch) -> Non
 
 @pytest.mark.parametrize(
     ("spent", "won", "why"),
-    [([1.0, 2.0], [0, 0], "no success"), ([1.0], [1], "one task"), ([1.0] * 6, [1, 0, 0, 0, 0, 0], "draws")],
+    [
+        ([1.0, 2.0], [0, 0], "no-success"),
+        ([1.0], [1], "fewer-than-two-tasks"),
+        ([1.0] * 6, [1, 0, 0, 0, 0, 0], "undefined-in-draws"),
+    ],
 )
 def test_what_has_no_price_says_why(spent: list[float], won: list[int], why: str) -> None:
     found = success_price(spent, won, np.random.default_rng(1))
-    assert found.value is None and why in str(found.undefined)
+    assert found.value is None and found.undefined is not None and found.undefined.code == why
 
 
 @pytest.mark.parametrize("tasks", [40, 600])
@@ -64,4 +69,4 @@ def test_runs_without_a_known_cost_take_the_mean_of_the_others(tasks: int) -> No
 
 def test_without_any_known_cost_there_is_no_price() -> None:
     found = success_price([0.0, 0.0], [1, 1], np.random.default_rng(1), counts=([0, 0], [1, 1]))
-    assert found.undefined == "because no cost is known"
+    assert found.undefined == statement("no-cost-known")

@@ -9,6 +9,7 @@ import pytest
 from statsmodels.stats.proportion import proportion_confint  # type: ignore[import-untyped]
 
 from proctor.judge.human_review import cohen_kappa, krippendorff_alpha
+from proctor.study.statements import statement
 from proctor.study.stats.rater_agreement import cohen, fleiss, krippendorff
 
 GAP = np.nan
@@ -89,10 +90,10 @@ def test_of_three_verdicts_the_farthest_apart_bound_the_doubt() -> None:
 
 
 def test_too_little_to_disagree_about() -> None:
-    assert cohen([[0, 0], [0, 0]]).undefined == "because nothing was rated by both"
-    assert cohen([[7, 0], [0, 0]]).undefined == "because both said the same one thing throughout"
-    assert fleiss([[3, 0], [3, 0]]).undefined == "because everybody said the same one thing throughout"
-    assert krippendorff([[1, GAP], [GAP, 2]]).undefined == "because fewer than two units were rated twice"
+    assert cohen([[0, 0], [0, 0]]).undefined == statement("nothing-rated-twice")
+    assert cohen([[7, 0], [0, 0]]).undefined == statement("one-category")
+    assert fleiss([[3, 0], [3, 0]]).undefined == statement("one-category")
+    assert krippendorff([[1, GAP], [GAP, 2]]).undefined == statement("fewer-than-two-units")
     assert krippendorff([[1, 1], [1, 1], [2, 1]]).undefined is not None
     with pytest.raises(ValueError, match="same number"):
         fleiss([[3, 0], [2, 0]])

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from proctor.study.statements import statement
 from proctor.study.stats.arrays import by_task
 from proctor.study.stats.clustered_rates import (
     cluster_mean,
@@ -114,7 +115,7 @@ def test_all_failed_and_all_passed_leave_room() -> None:
     assert nothing.high == pytest.approx(1 - 0.025**0.2, abs=1e-12)
     assert (everything.value, everything.high) == (1, 1)
     assert everything.low == pytest.approx(0.025**0.2, abs=1e-12)
-    assert everything.method == "exact bound, all tasks alike"
+    assert everything.method == "exact-all-alike"
 
 
 def test_tasks_that_are_all_alike_within() -> None:
@@ -126,12 +127,12 @@ def test_tasks_that_are_all_alike_within() -> None:
 def test_one_task_and_no_run_are_undefined() -> None:
     one = cluster_rate([3], [5])
     assert one.value is None
-    assert one.undefined is not None and "(60.0% of 5 runs)" in one.undefined
-    assert cluster_rate([], []).undefined == "because there is no run"
-    assert cluster_rate([0, 0], [0, 0]).undefined == "because there is no run"
+    assert one.undefined == statement("one-task", rate=0.6, runs=5)
+    assert cluster_rate([], []).undefined == statement("no-run")
+    assert cluster_rate([0, 0], [0, 0]).undefined == statement("no-run")
     assert cluster_t([3], [5]).undefined and logit([3], [5]).undefined and wilson(0, 0).undefined
-    assert logit([0, 0], [5, 5]).undefined == "because all 10 runs ended alike, and the logit of 0 is infinite"
-    assert logit([5, 5], [5, 5]).undefined == "because all 10 runs ended alike, and the logit of 1 is infinite"
+    assert logit([0, 0], [5, 5]).undefined == statement("all-runs-alike", runs=10, rate=0.0)
+    assert logit([5, 5], [5, 5]).undefined == statement("all-runs-alike", runs=10, rate=1.0)
 
 
 def test_one_run_for_each_task_is_binomial() -> None:

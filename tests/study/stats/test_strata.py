@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pytest
 
+from proctor.study.statements import statement
 from proctor.study.stats.clustered_rates import (
     cluster_rate,
     degrees_of_freedom,
@@ -89,10 +90,10 @@ def test_strata_without_spread_use_their_exact_bounds() -> None:
 
 def test_a_stratum_that_counts_needs_runs() -> None:
     found = stratified_rate(X, N, STRATA, [0.2, 0.5, 0.3])
-    assert found.undefined == "because 1 of 3 strata that count have no run"
+    assert found.undefined == statement("empty-strata", empty=1, strata=3)
     assert stratified_rate(X, N, STRATA, [0.5, 0.5, 0.0]).value == pytest.approx(0.525)
-    assert stratified_rate([], [], []).undefined == "because there is no run"
-    assert stratified_rate([1], [2], [0]).undefined == "because there is one task only"
+    assert stratified_rate([], [], []).undefined == statement("no-run")
+    assert stratified_rate([1], [2], [0]).undefined == statement("one-task", rate=None, runs=2)
 
 
 def test_tasks_that_do_not_count_are_left_out() -> None:
@@ -114,7 +115,7 @@ def test_rates_within_strata_are_those_of_their_tasks() -> None:
     found = rate_by_stratum(X, N, [1, 1, 1, 1, 0, 0, 0, 0], 3)
     assert found[1] == cluster_rate(X[:4], N[:4])
     assert found[0] == cluster_rate(X[4:], N[4:])
-    assert found[2].undefined == "because there is no run"
+    assert found[2].undefined == statement("no-run")
 
 
 def test_equal_weights_are_no_weights() -> None:
@@ -135,7 +136,7 @@ def test_weights_by_hand_and_their_scale() -> None:
 
 
 def test_weights_that_leave_one_task_or_are_negative() -> None:
-    assert weighted_rate(X, N, [1] + [0] * 7).undefined == "because one task only has weight and runs"
+    assert weighted_rate(X, N, [1] + [0] * 7).undefined == statement("one-weighted-task")
     assert weighted_rate([5, 5], [5, 5], [1, 3]).low == pytest.approx(0.025 ** (10 / 16))
     with pytest.raises(ValueError, match="below 0"):
         weighted_rate(X, N, [-1] + [1] * 7)

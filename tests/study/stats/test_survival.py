@@ -10,6 +10,7 @@ from lifelines import KaplanMeierFitter  # type: ignore[import-untyped]
 from scipy.stats import beta, norm
 from scipy.stats import t as student
 
+from proctor.study.statements import statement
 from proctor.study.stats.calibration import Times, curve_coverage
 from proctor.study.stats.clustered_rates import cluster_mean, spread
 from proctor.study.stats.survival_curves import kaplan_meier, log_rank, restricted_mean
@@ -211,20 +212,20 @@ def test_nothing_ended() -> None:
     found = restricted_mean([5, 5, 5], [0, 0, 0], 5)
     assert (found.value, found.low, found.high) == (5, 5, 5)
     assert restricted_mean([5, 5], [0, 0], 5, clusters=[0, 1]).value == 5
-    assert log_rank([5, 5], [0, 0], [0, 1]).undefined == "because nothing ended"
+    assert log_rank([5, 5], [0, 0], [0, 1]).undefined == "nothing-ended"
 
 
 def test_a_horizon_past_the_last_look_is_undefined() -> None:
     found = restricted_mean(WEEKS, RELAPSE, 40)
-    assert found.undefined == "because no run was watched until 40, the longest until 35"
+    assert found.undefined == statement("not-observed-so-long", horizon=40, longest=35.0)
     assert restricted_mean([1, 2], [1, 1], 40).value == 1.5
 
 
 def test_gaps_and_too_little() -> None:
     assert kaplan_meier([1, np.nan, 3], [1, 1, 0]).n == 2
-    assert restricted_mean([], [], 1).undefined == "because there is no run"
-    assert restricted_mean([1, 2], [1, 1], 2, clusters=[4, 4]).undefined == "because there is one task only"
-    assert log_rank([1, 2], [1, 1], [0, 0]).undefined == "because there is one group only"
+    assert restricted_mean([], [], 1).undefined == statement("no-run")
+    assert restricted_mean([1, 2], [1, 1], 2, clusters=[4, 4]).undefined == statement("fewer-than-two-tasks")
+    assert log_rank([1, 2], [1, 1], [0, 0]).undefined == "one-group"
     with pytest.raises(ValueError, match="below 0"):
         kaplan_meier([-1], [1])
 

@@ -7,6 +7,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
+from proctor.study.statements import statement
 from proctor.study.stats.unseen_failure_modes import discover, expected_modes, marginal_cost
 
 RUN = [0, 0, 1, 2, 3, 3, 3]
@@ -42,13 +43,13 @@ def test_the_price_of_one_more() -> None:
 
 def test_nothing_seen_once_says_nothing_about_the_next() -> None:
     found = discover([0, 1], [0, 0], 2, 4.0)
-    assert found.marginal_cost.undefined is not None and "one run only" in found.marginal_cost.undefined
+    assert found.marginal_cost.undefined == statement("no-mode-seen-once")
     assert found.unseen == 0
     empty = discover([], [], 3, 4.0)
     assert (empty.found, empty.curve[-1]) == (0, (3, 4.0, 0.0))
     none = discover([], [], 0, 0.0)
     assert none.curve == () and none.unseen is None
-    assert none.marginal_cost.undefined == "because there is no run"
+    assert none.marginal_cost.undefined == statement("no-run")
 
 
 def test_the_estimate_of_what_is_left_is_near_the_truth() -> None:

@@ -10,6 +10,7 @@ import pytest
 
 from proctor.base.errors import UsageFault
 from proctor.base.escaping import escape_cell
+from proctor.study.statements import statement
 from proctor.study.table_import.csv_reader import Reading, Results, read_results
 
 PLAIN = "agent,task,trial,outcome\na,t1,1,pass\na,t2,1,fail\n"
@@ -48,7 +49,7 @@ def test_a_table_of_swe_bench_is_known_and_its_tasks_name_repositories(read: Any
     row = rows(found)[0]
     assert (row["method"], row["task"], row["stratum"]) == ("My agent", "astropy__astropy-12907", "astropy/astropy")
     assert row["cost_usd"] == 0.25
-    assert "strata: the repository in the task's name" in found.notes
+    assert statement("strata-from-task-names") in found.notes
 
 
 def test_a_table_of_terminal_bench_is_known_with_its_time_outs(read: Any) -> None:
@@ -143,7 +144,7 @@ def test_a_cap_and_words_of_ones_own_mark_time_outs(read: Any) -> None:
     text = "agent,task,outcome,seconds,ended\na,t,pass,100,\na,u,fail,300,\na,v,fail,20,gave-up\n"
     found = read(text, cap_seconds=300.0, timeout=("Gave up",))
     assert [row["censored"] for row in rows(found)] == [0, 1, 1]
-    assert any("no time-outs are marked" in text for text in read(text).cannot)
+    assert statement("no-time-outs") in read(text).cannot
 
 
 def test_an_agent_with_several_models_counts_as_several(read: Any) -> None:
@@ -166,18 +167,19 @@ def test_labels_of_trials_are_numbered_whatever_the_order_of_rows(read: Any) -> 
 def test_trials_can_be_numbered_in_the_order_of_the_file(read: Any) -> None:
     found = read("agent,task,outcome\na,t,1\na,u,1\na,t,0\n", number_trials=True)
     assert [row["trial"] for row in rows(found)] == [1, 1, 2]
-    assert "trials are numbered in the order of the file" in found.notes
+    assert statement("trials-by-order") in found.notes
 
 
 def test_a_meter_that_never_moved_is_no_measurement(read: Any) -> None:
     found = read("agent,task,outcome,cost_usd\na,t,1,0\na,u,1,0\nb,t,1,0\nb,u,1,2\n")
     assert [row.get("cost_usd") for row in rows(found)] == [None, None, 0, 2]
-    assert any("taken as not measured" in note for note in found.notes)
+    assert statement("meter-never-moved", column="cost_usd", agents=1) in found.notes
 
 
 def test_what_the_file_does_not_say_is_said(read: Any) -> None:
-    said = " ".join(read(PLAIN).cannot)
-    assert all(part in said for part in ("no traces", "validity", "no costs", "no times", "no failure modes"))
+    said = [one.code for one in read(PLAIN).cannot]
+    assert said[:2] == ["no-traces", "no-evidence-of-validity"]
+    assert said[2:] == ["no-column-of-costs", "no-column-of-times", "no-failure-modes"]
 
 
 def test_a_byte_order_mark_and_quoted_lines_are_read(read: Any) -> None:
@@ -214,12 +216,12 @@ MISTAKES: dict[str, tuple[str | bytes, dict[str, Any], list[str]]] = {
     "an attempt twice": (
         "agent,task,trial,outcome\na,t,1,1\na,u,1,1\na,t,1,0\n",
         {},
-        ["results.csv:4: the attempt of 'a' at 't', trial '1' stands at line 2 already"],
+        ["results.csv:4: the attempt of 'a' at 't', trial '1' is already at line 2"],
     ),
     "attempts without trials": (
         "agent,task,outcome\na,t,1\na,t,0\n",
         {},
-        ["results.csv:3: the attempt of 'a' at 't' stands at line 2 already", "--number-trials"],
+        ["results.csv:3: the attempt of 'a' at 't' is already at line 2", "--number-trials"],
     ),
     "an open quote": ('agent,task,outcome\n"a,t,1\n', {}, ["results.csv:2: this is not CSV", "quote left open"]),
     "JSON": ('{"resolved_ids": [], "error_ids": []}', {}, ["results.csv:1: this is JSON"]),
@@ -266,7 +268,7 @@ def test_a_column_that_is_wrong_throughout_hides_no_other_mistake(read: Any) -> 
     text += ",t,1,1,1\na,t1,1,1,1\na,x,1,1\na,y,perhaps,1,-1\n"
     last = [
         ["results.csv:62", "no agent in column 'agent'"],
-        ["results.csv:63", "the attempt of 'a' at 't1' stands at line 3 already"],
+        ["results.csv:63", "the attempt of 'a' at 't1' is already at line 3"],
         ["results.csv:64", "4 cells in a table of 5 columns"],
         ["results.csv:65", "outcome is 'perhaps': neither success nor failure"],
         ["results.csv:65", "seconds is -1, which no attempt can take"],
@@ -314,7 +316,7 @@ def test_a_folder_and_a_missing_file_are_refused(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("first", "second"), [("1", "01"), ("1", "1.0"), ("2.50", "2.5"), ("b", "b")])
 def test_one_trial_written_in_two_ways_is_one(read: Any, first: str, second: str) -> None:
-    with pytest.raises(UsageFault, match="stands at line 2 already"):
+    with pytest.raises(UsageFault, match="is already at line 2"):
         read(f"agent,task,trial,outcome\na,t,{first},1\na,t,{second},0\n")
 
 
@@ -331,7 +333,7 @@ def test_an_attempt_without_a_trial_is_the_first(read: Any) -> None:
         (2, "b / t / 2"),
     ]
     (told,) = refusal(read, "agent,task,trial,outcome\na,t,,1\na,t,1,0\n")
-    assert told == "results.csv:3: the attempt of 'a' at 't', trial '1' stands at line 2 already"
+    assert told == "results.csv:3: the attempt of 'a' at 't', trial '1' is already at line 2"
 
 
 def test_empty_cells_say_nothing(read: Any) -> None:

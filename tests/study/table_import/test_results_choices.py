@@ -9,10 +9,11 @@ import pytest
 
 from proctor.cli.main import run_command
 from proctor.study.table_import.csv_reader import Reading, choices
+from tests.english import english
 
 
 def told(**said: object) -> list[str]:
-    return list(choices(Reading(**said)))  # type: ignore[arg-type]
+    return english(list(choices(Reading(**said))))  # type: ignore[arg-type, no-any-return]
 
 
 def test_nothing_is_told_where_nothing_was_chosen() -> None:
@@ -23,12 +24,16 @@ def test_nothing_is_told_where_nothing_was_chosen() -> None:
 def test_a_usual_word_for_a_failure_is_no_success_without_a_warning(word: str) -> None:
     warning, choice = told(success=(word,))
     assert warning.startswith(f"Warning: {word.strip()!r} counts as a success by --success; usually it means a")
-    assert choice == f"By --success, {word.strip()!r} is a success, and nothing else is."
+    assert choice == f"By --success, {word.strip()!r} is a success, and no other outcome is."
 
 
 def test_usual_words_keep_their_meaning_without_a_warning() -> None:
-    assert told(success=("pass", "perfect")) == ["By --success, 'pass' or 'perfect' is a success, and nothing else is."]
-    assert told(success=(">=0.9", ">= 0.8")) == ["By --success, an outcome >= 0.8 is a success, and nothing else is."]
+    assert told(success=("pass", "perfect")) == [
+        "By --success, 'pass' or 'perfect' is a success, and no other outcome is."
+    ]
+    assert told(success=(">=0.9", ">= 0.8")) == [
+        "By --success, an outcome of at least 0.8 is a success, and no other outcome is."
+    ]
     assert len(told(unknown=("skipped",))) == 1
 
 
@@ -39,7 +44,7 @@ def test_a_limit_that_nothing_can_miss_is_warned_about() -> None:
 def test_failures_that_are_called_unknown_are_warned_about() -> None:
     warning, choice = told(unknown=("fail",))
     assert warning == "Warning: 'fail' counts as unknown by --unknown; usually it means a failure."
-    assert choice == "By --unknown, 'fail' says nothing: such rows are left out of the success rate."
+    assert choice == "By --unknown, 'fail' is an unknown outcome: such rows are left out of the success rate."
 
 
 def test_ends_and_caps_are_told() -> None:
@@ -59,8 +64,11 @@ def test_a_choice_stands_first_wherever_the_answer_does(tmp_path: Path, capsys: 
     assert run_command(asked) == 0
     warning, choice = told(success=("fail",))
     shown = capsys.readouterr().out
-    assert shown[shown.index("to be careful about:") :].splitlines()[1:3] == [f"  {warning}", f"  {choice}"]
-    assert json.loads((out / "findings.json").read_text())["headline"]["caveats"][:2] == [warning, choice]
+    assert shown[shown.index("caveats:") :].splitlines()[1:3] == [f"  {warning}", f"  {choice}"]
+    assert json.loads((out / "findings.json").read_text())["headline"]["caveats"][:2] == [
+        {"code": "unusual-success", "value": "fail", "usual": "failure"},
+        {"code": "option-success", "values": ["fail"], "threshold": None},
+    ]
     for name in ("report.md", "report.html"):
         text = (out / name).read_text().replace("&#39;", "'").replace("&#x27;", "'")
         assert warning in text and choice in text

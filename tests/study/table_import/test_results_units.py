@@ -8,6 +8,7 @@ import pytest
 
 from proctor.base.errors import UsageFault
 from proctor.present.report_files import csv_bytes, tables
+from proctor.present.sentences import joined
 from proctor.study.analysis.findings import findings
 from proctor.study.run_table import Table
 from proctor.study.table_import.csv_reader import Reading, Results, read_results
@@ -26,7 +27,7 @@ def test_a_table_of_runs_that_a_report_wrote_keeps_its_unit(method: str, tmp_pat
     found = findings(Table.from_rows(costing(cost_method=method)))
     again = findings(read(tmp_path, csv_bytes(tables(found)["runs"])).table)
     assert again["cost"]["unit"] == found["cost"]["unit"]
-    assert f" {found['cost']['unit']['name']} a run" in again["headline"]["cost"]
+    assert f" {found['cost']['unit']['name']} per run" in joined(again["headline"]["cost"])
 
 
 def test_every_table_with_costs_says_what_they_are_in() -> None:
@@ -34,8 +35,10 @@ def test_every_table_with_costs_says_what_they_are_in() -> None:
         found = tables(findings(Table.from_rows(costing(cost_method=method))))
         for name, rows in found.items():
             costs = {key for row in rows for key in row if "usd" in key}
-            told = {row.get("cost_unit") for row in rows if name[:8] != "survival" or row["of"] == "cost_usd"}
-            assert told <= ({unit} if costs or name[:8] == "survival" else {None}), name
+            told = {row.get("cost_unit") for row in rows if row.get("of") != "seconds"}
+            assert told <= ({unit} if costs or name in ("survival", "survival_steps", "counterfactual") else {None}), (
+                name
+            )
         assert {row.get("cost_unit") for row in found["survival"] if row["of"] == "seconds"} == {None}
         assert "cost_unit" in found["agents"][0] and "cost_unit" not in found["pairs"][0]
 

@@ -1,6 +1,6 @@
 """Findings as one HTML file that a manager reads on the first screen and an auditor below it.
 
-``page`` is the door. The file needs no network, no server and no script, and the same findings give the same bytes.
+Call ``page``. The file needs no network, no server and no script, and the same findings give the same bytes.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from proctor.present.html.page_layout import document
 from proctor.present.html.plan_and_limitations import cannot, comparability, counterfactual, deviations, plan, scope
 from proctor.present.html.success_rates import agents, strata
 from proctor.present.html.survival_section import survival
-from proctor.present.package_sections import MadeSection
+from proctor.study.analysis.findings import SCHEMA
 
 SECTIONS = (
     agents,
@@ -40,14 +40,14 @@ SECTIONS = (
     evidence_list,
     runs,
 )
-"""The order of the page. The list of evidence comes after everything that asks for it."""
+"""The order of the page. The list of evidence comes after everything that links to it."""
 
 
-def page(findings: Mapping[str, Any], more: Sequence[MadeSection] = ()) -> bytes:
-    """The report on ``findings``; ``more`` are sections of installed packages, which come last."""
-    if findings.get("kind") != "proctor.findings" or findings.get("schema") != 1:
+def page(findings: Mapping[str, Any]) -> bytes:
+    """The report on ``findings``."""
+    if findings.get("kind") != "proctor.findings" or findings.get("schema") != SCHEMA:
         raise UsageFault(
-            "this is no findings file of a version that can be shown",
+            "these are not findings of a version that can be shown",
             hint="give the findings.json that an analysis of this version wrote",
         )
     evidence = Evidence(findings)

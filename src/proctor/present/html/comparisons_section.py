@@ -1,4 +1,4 @@
-"""Which differences between agents are more than chance: every pair, adjusted for how many were looked at.
+"""The differences between agents that are more than chance: every pair, adjusted for the number of pairs.
 
 A few pairs are drawn and listed. Many are a matrix, with the list folded below it.
 """
@@ -25,7 +25,10 @@ from proctor.present.html.html_table import (
     table,
 )
 from proctor.present.markup import Markup, Piece, tag
-from proctor.present.readable_numbers import count, finite_number, points, probability, reason
+from proctor.present.readable_numbers import count, finite_number, points, probability
+from proctor.present.sentences import sentences
+from proctor.present.sentences.comparability import earlier
+from proctor.present.sentences.estimates import reason
 
 FEW = 15
 """Up to so many pairs are drawn one by one."""
@@ -34,8 +37,7 @@ WIDEST = 40
 """Agents in the matrix."""
 
 SEPARABLE = (
-    "Bold pairs are separable: p adjusted is below alpha, and the interval leaves out 0. "
-    "Intervals are for one pair each."
+    "Bold pairs are separable: p adjusted is below alpha, and the interval excludes 0. Intervals are for one pair each."
 )
 AHEAD, BEHIND, OPEN = "\u25b2", "\u25bc", "\u00b7"
 
@@ -160,17 +162,17 @@ def versus(findings: Mapping[str, Any], evidence: Evidence) -> Section | None:
         ]
         for row in other.get("rows") or ()
     ]
-    name = str(other.get("name") or "other findings")
+    name = earlier(other)
     body: list[Piece] = [tag("p", f"Before is {name}; after are the findings of this page.")]
     body.append(
         table(f"Success before ({name}) and after", columns, lines) if lines else empty_note("no agent is in both")
     )
     if other.get("notes"):
-        body.append(listed(str(text) for text in other["notes"]))
+        body.append(listed(sentences(other["notes"])))
     return Section("versus", "Against earlier findings", tag("div", body))
 
 
 def _after(row: Mapping[str, Any], evidence: Evidence) -> str | None:
-    """Where the later runs of an agent stand; nowhere where only those on some tasks are compared."""
+    """The link to the later runs of an agent; none if only the runs on some tasks are compared."""
     agent, compared = str(row.get("agent")), finite_number((row.get("after") or {}).get("n"))
     return evidence.scored(agent) if compared is not None and compared == evidence.outcomes(agent) else None

@@ -28,7 +28,6 @@ from proctor.present.html.html_table import (
     table,
 )
 from proctor.present.markup import Markup, Piece, tag
-from proctor.present.pilot_sentences import TITLE, bill
 from proctor.present.readable_numbers import (
     Currency,
     Form,
@@ -40,6 +39,8 @@ from proctor.present.readable_numbers import (
     money,
     points_wide,
 )
+from proctor.present.sentences.costs import phase
+from proctor.present.sentences.pilot_bill import TITLE, bill
 from proctor.study.analysis.cost_breakdown import REVIEW
 
 MOST_OFFERS = 40
@@ -56,7 +57,7 @@ def offers(findings: Mapping[str, Any], evidence: Evidence) -> Markup:
     figure = framed(tradeoff("offers", found[:MOST_OFFERS], title=title, paid=paid), title)
     columns = [Column("Agent"), Column("Rank", True), Column("Cost of a run", True), Column("Success", True)]
     lines = [_offer(offer, paid, evidence) for offer in found]
-    text = "On the dashed line no other agent is both cheaper and better. It moves with chance as the whiskers do."
+    text = "No agent is both cheaper and better than one on the dashed line. The line is as uncertain as the whiskers."
     if len(found) > MOST_OFFERS:
         text += f" The figure shows the first {MOST_OFFERS} of {count(len(found))} agents."
     return tag("div", heading, figure, note(text), folded("The same as a table", table(title, columns, lines)))
@@ -183,7 +184,7 @@ def costs(findings: Mapping[str, Any], evidence: Evidence) -> Section:
     form = currency(findings).form
     parts += [_places(cost, "task", form, evidence), _places(cost, "stratum", form, evidence)]
     if not any(parts):
-        parts = [empty_note("no run says what it cost or how long it took")]
+        parts = [empty_note("no run has a recorded cost or duration")]
     parts.append(_bill(findings))
     return Section("cost", "Cost", tag("div", parts, offers(findings, evidence), precision(findings)))
 
@@ -195,14 +196,14 @@ def _unmetered(findings: Mapping[str, Any]) -> Markup | None:
         (finite_number(row.get("attempted")), finite_number((row.get("cost") or {}).get("metered")), row)
         for row in agents
     ]
-    told = [
+    partly = [
         f"{count(runs - metered)} of {count(runs)} of {row.get('agent')}"
         for runs, metered, row in rows
         if runs is not None and metered is not None and 0 < metered < runs
     ]
-    more = f" and {len(told) - MOST_NAMED} more agents" if len(told) > MOST_NAMED else ""
-    text = f"Sums of costs leave out runs whose cost is not known: {', '.join(told[:MOST_NAMED])}{more}."
-    return note(text) if told else None
+    more = f" and {len(partly) - MOST_NAMED} more agents" if len(partly) > MOST_NAMED else ""
+    text = f"Sums of costs leave out runs whose cost is not known: {', '.join(partly[:MOST_NAMED])}{more}."
+    return note(text) if partly else None
 
 
 def _items(findings: Mapping[str, Any], evidence: Evidence) -> Markup | None:
@@ -229,7 +230,7 @@ def _items(findings: Mapping[str, Any], evidence: Evidence) -> Markup | None:
         [
             str(row.get("agent")),
             _item(row),
-            str(row.get("phase") or "\u2013"),
+            phase(row["phase"]) if row.get("phase") else "\u2013",
             Cell(
                 evidence.number(paid.form(row["usd"]), evidence.agent(str(row.get("agent")))), finite_number(row["usd"])
             ),
@@ -271,7 +272,7 @@ def _agents(findings: Mapping[str, Any], evidence: Evidence) -> Markup | None:
         ("billed_usd", "Billed by providers", money),
         ("tokens_in", "Tokens read", count),
         ("tokens_out", "Tokens written", count),
-        ("review_usd", "Reviews, besides", currency(findings).form),
+        ("review_usd", "Reviews after runs", currency(findings).form),
         ("human_minutes", "Time of people", lambda minutes: duration(None if minutes is None else minutes * 60)),
     )
     rows = [(str(row.get("agent")), row.get("cost") or {}) for row in findings.get("agents") or ()]
@@ -290,7 +291,7 @@ def _agents(findings: Mapping[str, Any], evidence: Evidence) -> Markup | None:
 
 
 def _cell(value: float | None, form: Form, evidence: Evidence, link: str) -> Cell:
-    """A number that leads to its runs; a dash leads nowhere."""
+    """A number that links to its runs; a dash has no link."""
     return Cell(form(value)) if value is None else Cell(evidence.number(form(value), link), value)
 
 
@@ -319,7 +320,7 @@ def _outcomes(findings: Mapping[str, Any], evidence: Evidence) -> Markup | None:
 
 
 def _quartiles(given: Any, form: Form) -> Cell:
-    """The median, and below it where the middle half of the runs lies."""
+    """The median, and below it the range of the middle half of the runs."""
     values = [finite_number(value) for value in given or ()]
     if len(values) != 3 or None in values:
         return Cell(form(None))
@@ -327,7 +328,7 @@ def _quartiles(given: Any, form: Form) -> Cell:
 
 
 def _places(cost: Mapping[str, Any], kind: str, form: Form, evidence: Evidence) -> Markup | None:
-    """Use by task or by stratum, those first that used most of what is measured first.
+    """Use by task or by stratum, sorted by the first meter, largest first.
 
     Agents are added up unless the findings left rows out: a sum over what is left would be wrong.
     """

@@ -10,19 +10,21 @@ from proctor.present.figures.svg_shapes import box, frame, line, scale, text_lin
 from proctor.present.html.evidence_links import Evidence
 from proctor.present.html.html_table import confidence, listed
 from proctor.present.markup import Markup, Piece, tag
-from proctor.present.pilot_sentences import INCOMPLETE, departures, fixed, incomplete, minimum_effect_sentence
 from proctor.present.readable_numbers import (
     count,
     currency,
     finite_number,
     points,
     probability,
-    reason,
     share,
     span,
-    with_span,
 )
-from proctor.study.analysis.number_format import level_words
+from proctor.present.sentences import joined, sentence, sentences
+from proctor.present.sentences.decision import at_level
+from proctor.present.sentences.estimates import reason, with_span
+from proctor.present.sentences.pilot_plan import INCOMPLETE, departures, fixed, incomplete, minimum_effect_sentence
+from proctor.present.sentences.tables import endpoint
+from proctor.study.stats.estimate import LEVEL
 
 VERDICTS = {
     "adopt": ("Adopt", "good", "\u2713"),
@@ -36,17 +38,16 @@ SHOWN_LINES = 6
 LEADERS = 5
 NEARLY_ALL = 0.99
 """The share above which two digits would round to all."""
-USUAL = 0.95
-"""The level of intervals that need not be told."""
 LONG = 110
-"""Letters from which on a heading is set smaller, and its further sentences below it."""
+"""From this number of characters on, a heading is smaller, and its further sentences are below it."""
 
 
 def decision(findings: Mapping[str, Any], evidence: Evidence) -> Markup:
     """The part that a reader sees without scrolling."""
     headline = findings.get("headline") or {}
     name, look, sign = VERDICTS.get(str(headline.get("verdict")), ("No verdict", "plain", "\u2013"))
-    first, rest = _split(str(headline.get("sentence") or "These findings hold no decision."))
+    given = headline.get("reason")
+    first, rest = _split(sentence(given) if given else "These findings contain no decision.")
     return tag(
         "section",
         tag(
@@ -84,13 +85,13 @@ def _card(title: str, *inside: Piece) -> Markup:
 
 
 def _incomplete(findings: Mapping[str, Any]) -> Markup | None:
-    """What a reader must see before the verdict: that the runs are not all there."""
-    told = incomplete(findings)
-    return tag("p", tag("strong", f"{INCOMPLETE}: "), told, class_="incomplete") if told else None
+    """That the pilot is not complete, which a reader must see before the verdict."""
+    text = incomplete(findings)
+    return tag("p", tag("strong", f"{INCOMPLETE}: "), text, class_="incomplete") if text else None
 
 
 def _question(findings: Mapping[str, Any]) -> Markup | None:
-    """What the verdict answers, in the words of those who asked."""
+    """The question as it was written."""
     text = (findings.get("question") or {}).get("text")
     return tag("p", str(text), class_="asked question") if text else None
 
@@ -100,11 +101,11 @@ def _asked(findings: Mapping[str, Any]) -> Markup | None:
     question = findings.get("question") or {}
     said: list[Piece] = []
     if question.get("endpoint"):
-        said.append(f"Measured by: {question['endpoint']}. ")
-    if told := minimum_effect_sentence(findings):
-        said.append(f"{told} ")
-    if told := fixed(findings):
-        said.append(told)
+        said.append(f"Measured by: {endpoint(question['endpoint'])}. ")
+    if effect := minimum_effect_sentence(findings):
+        said.append(f"{effect} ")
+    if plan := fixed(findings):
+        said.append(plan)
         if (findings.get("appendix") or {}).get("amendments"):
             said += [" ", tag("a", "Deviations", href="#deviations"), "."]
     return tag("p", said, class_="asked") if said else None
@@ -129,7 +130,7 @@ def _ahead(findings: Mapping[str, Any], best: str) -> list[str]:
 
 
 def _measured(findings: Mapping[str, Any]) -> tuple[str, str]:
-    """By which rate of an agent the question is answered, and what that is called."""
+    """The rate of an agent that answers the question, and its name."""
     if (findings.get("question") or {}).get("endpoint") == "intention-to-treat":
         return "intention_to_treat", "success over all attempted runs"
     return "success", "success"
@@ -148,30 +149,30 @@ def _sure(findings: Mapping[str, Any], evidence: Evidence) -> list[Piece]:
         tag("p", evidence.number(points(difference["value"]), link), tag("small", " percentage points"), class_="big"),
         tag("p", f"{best} against {against}, on {count(difference.get('clusters'))} tasks."),
     ]
-    if told := headline.get("counting"):
-        parts.append(tag("p", str(told), class_="quiet"))
-    level = _level(difference)
+    if counting := headline.get("counting"):
+        parts.append(tag("p", sentence(counting), class_="quiet"))
+    level = at_level(difference, LEVEL)
     if inside := span(difference, points):
         parts.append(
-            tag("p", "Chance alone could move this: the data fit anything from ", tag("b", inside), f" points{level}.")
+            tag("p", "The data are compatible with any difference from ", tag("b", inside), f" points{level}.")
         )
     if (p := finite_number(headline.get("p"))) is not None:
-        told = f"Were there no difference at all, {_often(p)} such studies would show one at least as large, either way"
-        parts.append(tag("p", f"{told} (p {_p(p)}{_counted(findings, p)}).", class_="quiet"))
+        text = f"Without any difference, {_often(p)} such studies would show one at least as large in either direction"
+        parts.append(tag("p", f"{text} (p {_p(p)}{_counted(findings, p)}).", class_="quiet"))
     return parts
 
 
 def _counted(findings: Mapping[str, Any], p: float) -> str:
-    """That a p value is one among those of all pairs, where it is larger than those of its own tests."""
+    """That a p value is adjusted for all pairs, if it is larger than those of its own tests."""
     headline = findings.get("headline") or {}
     both = {headline.get("best"), headline.get("against")}
     own = [pair for pair in findings.get("pairs") or () if {pair.get("a"), pair.get("b")} == both]
     alone = max((finite_number(pair.get(name)) or 0.0 for pair in own for name in ("p", "p_sign_flip")), default=1.0)
-    return ", with all comparisons counted" if p > alone else ""
+    return ", adjusted for all comparisons" if p > alone else ""
 
 
 def _often(p: float) -> str:
-    """Which part of studies a probability means, as the beginning of a sentence about them."""
+    """The part of studies that a probability means, as the beginning of a sentence about them."""
     if p < 0.001:
         return "fewer than 1 in 1,000 of"
     if p > NEARLY_ALL:
@@ -182,12 +183,6 @@ def _often(p: float) -> str:
 def _p(value: float) -> str:
     text = probability(value)
     return text if text.startswith("<") else f"= {text}"
-
-
-def _level(estimate: Mapping[str, Any]) -> str:
-    """At which level an interval is, where it is not the usual one of 95%."""
-    level = finite_number(estimate.get("level"))
-    return "" if level is None or abs(level - USUAL) < 1e-9 else f", at a level of {level_words(level)}"
 
 
 def _sure_of_ranking(findings: Mapping[str, Any], evidence: Evidence) -> list[Piece]:
@@ -202,23 +197,21 @@ def _sure_of_ranking(findings: Mapping[str, Any], evidence: Evidence) -> list[Pi
     if rate and not reason(rate):
         value = evidence.number(share(rate["value"]), evidence.rate(name, part))
         parts.append(tag("p", value, tag("small", f" {called}"), class_="big"))
-        parts.append(tag("p", f"{name}; the data fit anything from {span(rate)}{_level(rate)}."))
+        parts.append(tag("p", f"{name}; the data are compatible with {span(rate)}{at_level(rate, LEVEL)}."))
     else:
         parts.append(tag("p", f"The rate of {name} is undefined, because {reason(rate)}."))
     ahead = _ahead(findings, name)
     if ahead:
         better = "another agent is" if len(ahead) == 1 else f"{count(len(ahead))} other agents are"
-        told = (
-            f"On the tasks that both ran {better} shown to be better: its rate counts other tasks, or some more often."
-        )
+        text = f"On the tasks that both ran, {better} shown to be better. Rates count other tasks, or some more often."
     elif alike := _alike(findings, name):
         others = "one agent is" if alike == 1 else f"{count(alike)} agents are"
-        told = f"{others[0].upper()}{others[1:]} not separable from it: which of these is best, these runs cannot tell."
+        text = f"{others[0].upper()}{others[1:]} not separable from it: these runs do not show which one is best."
     elif len(rows) == 1:
-        told = "There is no other agent to hold it against."
+        text = "There is no other agent to compare it with."
     else:
-        told = "Its lead over every other agent is larger than chance explains."
-    parts.append(tag("p", told))
+        text = "Its lead over every other agent is larger than chance explains."
+    parts.append(tag("p", text))
     return parts
 
 
@@ -235,22 +228,27 @@ def _cost(findings: Mapping[str, Any], evidence: Evidence) -> list[Piece]:
         if each is not None:
             link = evidence.metered(str(row["agent"]))
             parts.append(tag("p", evidence.number(form(each), link), tag("small", " a run"), class_="big"))
-    parts.append(tag("p", str(headline.get("cost") or "No costs are recorded.")))
+    parts.append(tag("p", joined(headline.get("cost") or ()) or "No costs are recorded."))
     return parts
 
 
 def _caveats(findings: Mapping[str, Any]) -> list[Piece]:
     """What departs from the plan, which is never folded away, and the first of the other caveats."""
-    caveats = [str(text) for text in (findings.get("headline") or {}).get("caveats") or ()]
+    caveats = sentences((findings.get("headline") or {}).get("caveats"))
     left = departures(findings)
     first: list[Piece] = [tag("a", text, href="#deviations") for text in left]
     shown = min(SHOWN_CAVEATS, max(1, SHOWN_LINES - len(left)))
     first += caveats[:shown]
-    parts: list[Piece] = [listed(first)] if first else [tag("p", "No caveat was recorded.")]
+    parts: list[Piece] = [listed(first)] if first else [tag("p", "No caveat is recorded.")]
     more = len(caveats) - shown
     if more > 0:
         parts.append(tag("details", tag("summary", f"{more} more"), listed(caveats[shown:])))
-    ends = [tag("a", "What this cannot say", href="#cannot"), " and ", tag("a", "its scope", href="#scope"), "."]
+    ends = [
+        tag("a", "What the data do not support", href="#cannot"),
+        " and ",
+        tag("a", "its scope", href="#scope"),
+        ".",
+    ]
     parts.append(tag("p", ends, class_="quiet"))
     return parts
 
@@ -271,7 +269,7 @@ def _evidence_card(findings: Mapping[str, Any], evidence: Evidence) -> Markup:
         )
         for place, row in enumerate(shown)
     ]
-    title = f"{called[0].upper()}{called[1:]}, with what chance leaves open at {confidence(findings)}"
+    title = f"{called[0].upper()}{called[1:]}, with its interval at {confidence(findings)}"
     more = len(rows) - len(shown)
     rest = tag("a", f"and {count(more)} more", href="#agents") if more > 0 else None
     return tag("div", tag("h2", title), tag("ol", items, class_="whiskers"), tag("p", rest) if rest else None)

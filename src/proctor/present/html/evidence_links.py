@@ -1,9 +1,9 @@
-"""The way from a number to the runs behind it: each number links to an entry with the query that selects them.
+"""From a number to the runs behind it: each number links to an entry with the query that selects them.
 
-Entries are made while a page is built, in the order in which its numbers ask for them, and are listed at its end. A run
-that stands in the page's own table of runs is linked there; the query finds them all, however many there are.
+Entries are made while a page is built, in the order of its numbers, and are listed at its end. A run in the page's own
+table of runs is linked there; the query finds all of them.
 
-What someone needs to do it again, and the runs themselves.
+The sections on reproducibility, evidence and runs.
 """
 
 from __future__ import annotations
@@ -64,18 +64,18 @@ class Evidence:
         self._entries: dict[tuple[str, ...], Entry] = {}
 
     def everything(self) -> str:
-        """Where the query for all runs stands that are compared."""
+        """The link to all runs that are compared."""
         what = "all runs but those of baselines" if self._beside else "all runs"
         return self._entry(("",), what, f"SELECT * FROM runs{self._compared()}")
 
     def agent(self, name: str) -> str:
-        """Where the runs of one agent, or of one baseline, stand."""
+        """The link to the runs of one agent, or of one baseline."""
         row = self._agents.get(name, {})
         runs = tuple(str(run) for run in row.get("runs") or ())
         return self._entry((name,), f"runs of {name}", self._query(name), runs)
 
     def pair(self, first: str, second: str) -> str:
-        """Where the runs stand that the difference of two agents is made of: those on tasks that both have."""
+        """The link to the runs of the difference of two agents: those on tasks that both have."""
         which = "" if self._every else f" AND {KNOWN}"
         both = f"SELECT * FROM runs WHERE method IN ({quoted(first)}, {quoted(second)}){which}"
         tasks = "SELECT task FROM both_of GROUP BY task HAVING count(DISTINCT method) = 2"
@@ -84,28 +84,28 @@ class Evidence:
         what = f"runs of {first} and of {second}{with_outcome} on tasks that both have"
         return self._entry((first, second, ""), what, query)
 
-    def where(self, agent: str | None, condition: str = "", told: str = "", **columns: str) -> str:
-        """Where the runs stand whose columns have these values, of one agent or of all; and a condition, as told."""
-        wanted = [self._of_stratum(value) if name == "stratum" else has(name, value) for name, value in columns.items()]
-        what = [f"{name} {value}" for name, value in columns.items()]
+    def where(self, agent: str | None, condition: str = "", name: str = "", **columns: str) -> str:
+        """The link to runs whose columns have these values, of one agent or of all; and a condition with its name."""
+        wanted = [self._of_stratum(value) if of == "stratum" else has(of, value) for of, value in columns.items()]
+        what = [f"{of} {value}" for of, value in columns.items()]
         if condition:
-            wanted, what = [*wanted, condition], [*what, told]
+            wanted, what = [*wanted, condition], [*what, name]
         return self._some(agent, " AND ".join(wanted), ", ".join(what))
 
     def tagged(self, agent: str, label: str | None = None) -> str:
-        """Where the runs of an agent stand that did not succeed and carry a failure tag, this one or any."""
+        """The link to the runs of an agent that did not succeed and have a failure tag, this one or any."""
         has_it = "tags <> ''" if label is None else f"list_contains(string_split(tags, ';'), {quoted(label)})"
         what = "any tag" if label is None else f"tag {label}"
         return self._some(agent, f"{has_it} AND {LOST}", f"{what} and no success")
 
     def part(self, agent: str, condition: str, what: str, runs: float | None) -> str:
-        """Where the ``runs`` of an agent stand for which a condition holds; all of its runs where it has no others."""
+        """The link to the ``runs`` of an agent for which a condition holds; to all of its runs if it has no others."""
         if runs is None or runs == finite_number(self._agents.get(agent, {}).get("attempted")):
             return self.agent(agent)
         return self._some(agent, condition, what)
 
     def scorable(self, agent: str) -> str:
-        """Where the scorable runs of an agent stand."""
+        """The link to the scorable runs of an agent."""
         return self.part(agent, SCORABLE, "a verdict", finite_number(self._agents.get(agent, {}).get("scorable")))
 
     def outcomes(self, agent: str) -> float | None:
@@ -113,20 +113,20 @@ class Evidence:
         return finite_number((self._agents.get(agent, {}).get("success") or {}).get("n"))
 
     def scored(self, agent: str) -> str:
-        """Where the runs of an agent stand that its success is the rate of."""
+        """The link to the runs of an agent that its success rate counts."""
         return self.part(agent, KNOWN, "an outcome", self.outcomes(agent))
 
     def unknown(self, agent: str) -> str:
-        """Where the scorable runs of an agent stand of which nobody knows the outcome."""
+        """The link to the scorable runs of an agent without a known outcome."""
         return self._some(agent, f"{SCORABLE} AND success IS NULL", "an unknown outcome")
 
     def metered(self, agent: str) -> str:
-        """Where the runs of an agent stand whose cost is known."""
+        """The link to the runs of an agent whose cost is known."""
         cost = self._agents.get(agent, {}).get("cost") or {}
         return self.part(agent, "cost_usd IS NOT NULL", "a known cost", finite_number(cost.get("metered")))
 
     def rate(self, agent: str, name: str) -> str:
-        """Where the runs of an agent stand over which a rate of it, by its name in the findings, is taken."""
+        """The link to the runs of an agent that a rate counts; the rate has its name in the findings."""
         over = {"success": self.scored, "error": self.scorable}
         return over.get(name, self.agent)(agent)
 
@@ -207,7 +207,7 @@ def quoted(value: str) -> str:
 
 
 def has(column: str, value: str) -> str:
-    """The condition that a column has a value; the name of what has none stands for nothing as well."""
+    """The condition that a column has a value; the name for missing values also selects nulls."""
     return (
         f"coalesce({column}, {quoted(value)}) = {quoted(value)}" if value == NAMELESS else f"{column} = {quoted(value)}"
     )
@@ -263,7 +263,7 @@ def _value(value: Any) -> Markup:
 
 
 def _word(value: Any) -> str:
-    """A single value as people write it."""
+    """A single value for readers."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     return "none" if value is None or value == "" else str(value)
@@ -275,7 +275,7 @@ def _facts(pairs: Iterable[tuple[Any, Any]]) -> Markup:
 
 
 def evidence_list(findings: Mapping[str, Any], evidence: Evidence) -> Section:
-    """Where the links of the numbers lead."""
+    """The targets of the links of numbers."""
     intro = tag(
         "p",
         "Each number of this page links to an entry here. Its query selects the runs behind it from the table that ",
@@ -287,7 +287,7 @@ def evidence_list(findings: Mapping[str, Any], evidence: Evidence) -> Section:
 
 
 def runs(findings: Mapping[str, Any], evidence: Evidence) -> Section:
-    """The runs that the page carries along, as rows to link to."""
+    """The runs on the page, as rows to link to."""
     rows = shown_runs(findings)
     if not rows:
         return Section("runs", "Runs", empty_note("the findings name no single runs; the queries above select them"))

@@ -1,4 +1,4 @@
-"""How runs fail: the tags that agents earn, the kinds that are unseen, how far runs come, what reviewers agree on."""
+"""How runs fail: failure tags by agent, unseen failure modes, runs left after each gate, agreement of reviewers."""
 
 from __future__ import annotations
 
@@ -33,7 +33,8 @@ from proctor.present.readable_numbers import (
     plain,
     share,
 )
-from proctor.study.analysis.number_format import first_names
+from proctor.present.sentences.phrases import names as some_of
+from proctor.present.sentences.tables import step
 
 MOST_TAGS = 60
 FEW = 6
@@ -44,11 +45,11 @@ MOST_PEOPLE = 10
 """How many reviewers are named."""
 STEPS: Mapping[str, tuple[str, ...]] = {
     "scorable": (SCORABLE,),
-    "outcome known": ("success IS NOT NULL",),
-    **{f"gate {number}": (f"gate{number} = 1",) for number in range(1, 5)},
+    "outcome-known": ("success IS NOT NULL",),
+    **{f"gate-{number}": (f"gate{number} = 1",) for number in range(1, 5)},
     "success": ("success = 1",),
 }
-"""What a run must be for each step, beside what the steps before it ask for."""
+"""The condition of each step, in addition to those of the steps before it."""
 
 
 def modes(findings: Mapping[str, Any], evidence: Evidence) -> Section:
@@ -57,7 +58,7 @@ def modes(findings: Mapping[str, Any], evidence: Evidence) -> Section:
     tags, rows = [str(name) for name in given.get("tags") or ()], ranked(findings, given.get("rows"))
     if not tags or not rows:
         return Section(
-            "modes", "Failure modes", tag("div", empty_note("no run carries a failure tag"), _agreement(findings))
+            "modes", "Failure modes", tag("div", empty_note("no run has a failure tag"), _agreement(findings))
         )
     parts = [
         _matrix(tags, rows, evidence),
@@ -68,7 +69,7 @@ def modes(findings: Mapping[str, Any], evidence: Evidence) -> Section:
 
 
 def _matrix(tags: Sequence[str], rows: Sequence[Mapping[str, Any]], evidence: Evidence) -> Markup:
-    """Whatever there is less of, modes or agents, stands across."""
+    """The columns are modes or agents, whichever are fewer."""
     some = tags[:MOST_TAGS]
     if len(rows) <= len(some):
         columns = [Column("Failure mode"), *(Column(str(row.get("agent")), True) for row in rows)]
@@ -76,9 +77,9 @@ def _matrix(tags: Sequence[str], rows: Sequence[Mapping[str, Any]], evidence: Ev
     else:
         columns = [Column("Agent"), *(Column(name, True) for name in some)]
         lines = [[str(row.get("agent")), *(_count(name, row, evidence) for name in some)] for row in rows]
-    made = table("Runs without success that carry each failure tag, by agent", columns, lines, look="heat")
+    made = table("Runs without success that have each failure tag, by agent", columns, lines, look="heat")
     text = "The shade is the share of the agent's runs: stronger from 2%, 5%, 10%, 20% and 40% on. "
-    text += "One run may carry several tags. Tags of runs that succeeded are left out."
+    text += "One run may have several tags. Tags of runs that succeeded are left out."
     if len(tags) > len(some):
         text += f" The first {len(some)} of {len(tags)} tags."
     return tag("div", made, note(text))
@@ -97,7 +98,7 @@ def _count(name: str, row: Mapping[str, Any], evidence: Evidence) -> Cell:
 def _discovery(rows: Sequence[Mapping[str, Any]], paid: Currency, evidence: Evidence) -> Markup:
     heading = tag("h3", "What one more failure mode costs to find")
     if not rows:
-        return tag("div", heading, empty_note("there are too few tagged runs to tell how quickly new modes appear"))
+        return tag("div", heading, empty_note("there are too few tagged runs to estimate how quickly new modes appear"))
     drawn = [made for place, row in enumerate(rows[:MOST]) if (made := _curve(f"modes{place}", row, paid))]
     columns = [
         Column("Agent"),
@@ -169,10 +170,10 @@ def _agreement(findings: Mapping[str, Any]) -> Markup:
 
 
 def _people(reviewers: Any) -> str:
-    """How many reviewers there were, and their names where findings have them: ``2 (ada and bo)``."""
+    """The number of reviewers, and their names if findings have them: ``2 (ada and bo)``."""
     if not isinstance(reviewers, list):
         return count(reviewers)
-    names = f" ({first_names([str(name) for name in reviewers], MOST_PEOPLE)})" if reviewers else ""
+    names = f" ({some_of([str(name) for name in reviewers], MOST_PEOPLE)})" if reviewers else ""
     return f"{count(len(reviewers))}{names}"
 
 
@@ -184,11 +185,12 @@ def funnel(findings: Mapping[str, Any], evidence: Evidence) -> Section:
     """How many runs are left after each gate."""
     rows = ranked(findings, findings.get("funnel"))
     if not rows:
-        return Section("funnel", "Gates", empty_note("the runs carry no verdicts of gates"))
+        return Section("funnel", "Gates", empty_note("the runs have no verdicts of gates"))
     drawn = []
     for place, row in enumerate(rows[:MOST]):
         agent = str(row.get("agent"))
-        figure = funnel_figure(f"funnel{place}", _left(row), title=f"{agent}: runs left after each gate")
+        left = [(step(name), runs) for name, runs in _left(row)]
+        figure = funnel_figure(f"funnel{place}", left, title=f"{agent}: runs left after each gate")
         drawn.append(tag("figure", tag("figcaption", agent), figure))
     parts: list[Piece] = [
         tag("p", "From all attempted runs to those that passed every gate; percentages are of the attempted runs."),
@@ -198,7 +200,7 @@ def funnel(findings: Mapping[str, Any], evidence: Evidence) -> Section:
         parts.append(folded(f"{len(drawn) - FEW} more agents", tag("div", drawn[FEW:], class_="small-figures")))
     names = list(dict.fromkeys(name for row in rows for name, _ in _left(row)))
     lines = [_steps(row, names, evidence) for row in rows]
-    columns = [Column("Agent"), *(Column(name.capitalize(), True) for name in names)]
+    columns = [Column("Agent"), *(Column(step(name).capitalize(), True) for name in names)]
     parts.append(folded("The same as a table", table("Runs left after each gate", columns, lines)))
     return Section("funnel", "Gates", tag("div", parts))
 
@@ -217,6 +219,10 @@ def _steps(row: Mapping[str, Any], names: Sequence[str], evidence: Evidence) -> 
     for text, name in zip(left_after([left.get(name) for name in names]), names, strict=True):
         runs = left.get(name)
         held += STEPS.get(name, ())
-        shown = evidence.number(text, evidence.part(agent, " AND ".join(held), f"step {name}", runs)) if runs else text
+        shown = (
+            evidence.number(text, evidence.part(agent, " AND ".join(held), f"step {step(name)}", runs))
+            if runs
+            else text
+        )
         cells.append(Cell(shown, runs))
     return cells

@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from proctor.present.markup import EMPTY, Markup, Piece, tag
-from proctor.present.readable_numbers import Form, finite_number, reason, share, span
-from proctor.study.analysis.number_format import level_words
+from proctor.present.readable_numbers import Form, finite_number, share, span
+from proctor.present.sentences.estimates import method, reason
+from proctor.present.sentences.phrases import level
 
 MOST_ROWS = 500
 
@@ -28,7 +29,7 @@ class Section:
 
 @dataclass(frozen=True)
 class Column:
-    """A column's header; numbers stand to the right."""
+    """A column's header; numbers are aligned to the right."""
 
     title: str
     number: bool = False
@@ -90,7 +91,7 @@ def framed(inside: Markup, label: str) -> Markup:
 
 
 def left_out(number: int) -> Markup:
-    """That a table is not whole; nothing when it is."""
+    """That a table is not complete; nothing when it is."""
     if number <= 0:
         return EMPTY
     return tag("p", f"{number:,} more rows are left out here; the findings as data have them all.", class_="note")
@@ -114,9 +115,9 @@ def folded(summary: Piece, *inside: Piece, key: str | None = None) -> Markup:
 
 
 def confidence(findings: Mapping[str, Any]) -> str:
-    """The level at which the study tells agents apart, such as 95%."""
+    """The level at which the study separates agents, such as 95%."""
     alpha = finite_number((findings.get("question") or {}).get("alpha"))
-    return level_words(1 - (0.05 if alpha is None else alpha))
+    return level(1 - (0.05 if alpha is None else alpha))
 
 
 def by_rank(findings: Mapping[str, Any], names: Iterable[str]) -> list[str]:
@@ -141,7 +142,7 @@ def note(*text: Piece) -> Markup:
 
 
 def empty_note(because: str) -> Markup:
-    """What stands where there is nothing to show."""
+    """What is shown if there is nothing to show."""
     return tag("p", tag("strong", "Not available"), f", because {because}.", class_="absent")
 
 
@@ -156,6 +157,6 @@ def methods(estimates: Iterable[Mapping[str, Any] | None]) -> Markup:
     found: dict[str, None] = {}
     for estimate in estimates:
         if estimate and estimate.get("method"):
-            level = finite_number(estimate.get("level"))
-            found[f"{estimate['method']}" + (f", {level_words(level)} interval" if level else "")] = None
+            sure = finite_number(estimate.get("level"))
+            found[method(estimate["method"]) + (f", {level(sure)} interval" if sure else "")] = None
     return note("Method: ", "; ".join(found), ".") if found else EMPTY

@@ -19,11 +19,11 @@ from proctor.present.readable_numbers import count, counted, finite_number
 
 HERE = Path(__file__).parent
 FONT = HERE / "fonts" / "inter-latin.woff2"
-UNDERLINED = "Numbers that are underlined lead to the runs behind them."
+UNDERLINED = "Underlined numbers link to the runs behind them."
 
 
 def document(findings: Mapping[str, Any], first: Markup, sections: Sequence[Section], every: str) -> str:
-    """The whole file; ``every`` is where the query for all runs stands."""
+    """The whole file; ``every`` is the link to the query for all runs."""
     style = _font() + look() + (HERE / "look.css").read_text("utf-8")
     script = (HERE / "sort.js").read_text("utf-8")
     name = str((findings.get("source") or {}).get("name") or "report")

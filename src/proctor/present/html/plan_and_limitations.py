@@ -1,4 +1,4 @@
-"""What keeps the numbers honest: other caps, deviations, comparability, what cannot be said, and the scope.
+"""Other caps, deviations, comparability, limitations and scope.
 
 The plan of a pilot as curves: power by tasks under several assumptions, and cost by runs.
 """
@@ -25,8 +25,10 @@ from proctor.present.html.html_table import (
     table,
 )
 from proctor.present.markup import Markup, Piece, tag
-from proctor.present.pilot_sentences import computed_when
-from proctor.present.readable_numbers import Currency, count, counted, currency, finite_number, share
+from proctor.present.readable_numbers import Currency, count, currency, finite_number, share
+from proctor.present.sentences import sentences
+from proctor.present.sentences.pilot_plan import answer, computed_when, original
+from proctor.present.sentences.tables import other_cap
 
 MOST_POINTS = 200
 
@@ -39,7 +41,7 @@ def planned(given: Mapping[str, Any], paid: Currency) -> list[Piece]:
 def _power(given: Mapping[str, Any]) -> list[Piece]:
     heading = tag("h3", "Power")
     lines = [
-        (str(one.get("name")), [(float(tasks), float(value)) for tasks, value in one.get("points") or ()])
+        (f"icc {one.get('icc')}", [(float(tasks), float(value)) for tasks, value in one.get("points") or ()])
         for one in given.get("curves") or ()
     ][:MOST_LINES]
     if not lines:
@@ -55,21 +57,9 @@ def _power(given: Mapping[str, Any]) -> list[Piece]:
     columns = [Column("Tasks", True), *(Column(name, True) for name, _ in lines)]
     made = table("Power by number of tasks", columns, rows)
     if given.get("supported") is not None:
-        said = tag("p", tag("strong", f"The plan {_reached(given)}:"), " ", str(given.get("why") or ""))
-        heading = tag("div", heading, said, _original(given.get("original") or {}))
+        first = given.get("original")
+        heading = tag("div", heading, tag("p", answer(given)), tag("p", original(first)) if first else None)
     return [heading, framed(figure, "Power by number of tasks, as a figure"), folded("The same as a table", made)]
-
-
-def _reached(given: Mapping[str, Any]) -> str:
-    return "reached it" if given.get("supported") else "did not reach it"
-
-
-def _original(given: Mapping[str, Any]) -> Piece:
-    """What the plan promised when it was first frozen, where that is no longer what is in force."""
-    if not given:
-        return ""
-    many = counted(given.get("tasks"), "task")
-    return tag("p", f"The original plan, of {many}, {_reached(given)}: {given.get('why') or ''}")
 
 
 def _projection(given: Mapping[str, Any], paid: Currency) -> list[Piece]:
@@ -91,12 +81,12 @@ MOST_CASES = 12
 
 
 def counterfactual(findings: Mapping[str, Any], evidence: Evidence) -> Section:
-    """Runs scored again under other caps, set apart from everything that was measured."""
+    """Runs scored again under other caps, separate from everything that was measured."""
     rows = list(findings.get("counterfactual") or ())
-    title = "Counterfactual"
+    title = "Other caps"
     if not rows:
         return Section("counterfactual", title, empty_note("no run was scored again under other caps"))
-    found = {(str(row.get("label")), str(row.get("agent"))): row.get("success") for row in rows}
+    found = {(other_cap(row, findings), str(row.get("agent"))): row.get("success") for row in rows}
     cases, agents = list(dict.fromkeys(case for case, _ in found)), by_rank(findings, (agent for _, agent in found))
     lines: list[list[Cell | Piece]] = [
         [
@@ -109,22 +99,22 @@ def counterfactual(findings: Mapping[str, Any], evidence: Evidence) -> Section:
         for agent in agents
     ]
     columns = [Column("Agent"), *(Column(case, True) for case in cases[:MOST_CASES])]
-    made = table("COUNTERFACTUAL: success under other caps", columns, lines)
+    made = table("Hypothetical: success under other caps", columns, lines)
     if len(cases) > MOST_CASES:
         made = tag("div", made, note(f"The first {MOST_CASES} of {len(cases)} cases."))
-    text = "The recorded runs were scored again as if another cap had held; an agent that knew of that cap could have "
-    text += "acted otherwise. Nothing here enters any other part of this page."
-    warning = tag("p", tag("strong", "Not measured. "), text)
+    text = "The recorded runs were scored again under another cap. An agent that knew of that cap could have acted "
+    text += "differently. No other part of this page uses these numbers."
+    warning = tag("p", tag("strong", "Hypothetical, not part of the results. "), text)
     return Section("counterfactual", title, tag("div", warning, made, class_="apart"))
 
 
 def deviations(findings: Mapping[str, Any], evidence: Evidence) -> Section:
     """Where the study left its plan."""
-    rows = [str(text) for text in findings.get("deviations") or ()]
+    rows = sentences(findings.get("deviations"))
     planned = (findings.get("question") or {}).get("pilot")
     if rows:
         return Section("deviations", "Deviations", listed(rows))
-    said = "None is recorded." if planned else "There is no plan to deviate from: these runs were not part of a pilot."
+    said = "None is recorded." if planned else "There is no plan: these runs were not part of a pilot."
     return Section("deviations", "Deviations", tag("p", said))
 
 
@@ -133,16 +123,16 @@ def comparability(findings: Mapping[str, Any], evidence: Evidence) -> Section:
     rows = list(findings.get("comparability") or ())
     title = "Comparability"
     if not rows:
-        return Section("comparability", title, empty_note("the runs do not say under which conditions they were made"))
+        return Section("comparability", title, empty_note("the conditions of the runs are not recorded"))
     if len(rows) == 1:
-        intro = "All runs were made under the same conditions and may be compared."
+        intro = "All runs were made under the same conditions and can be compared."
     else:
-        intro = f"The runs fall into {len(rows)} classes of conditions. A comparison across classes compares these too."
+        intro = f"The runs have {len(rows)} classes of conditions. A comparison across classes also compares these."
     lines: list[list[Cell | Piece]] = []
     for row in rows:
         name = str(row.get("class") or "\u2013")
         link = evidence.where(None, comparability=name)
-        differs = "; ".join(str(text) for text in row.get("differs") or ()) or "nothing"
+        differs = "; ".join(sentences(row.get("differs"))) or "nothing"
         agents = _with_counts(row.get("agents") or (), row.get("counts") or ())
         runs = finite_number(row.get("runs"))
         lines.append([tag("code", name[:19]), Cell(evidence.number(count(runs), link), runs), agents, differs])
@@ -151,33 +141,33 @@ def comparability(findings: Mapping[str, Any], evidence: Evidence) -> Section:
 
 
 def _with_counts(agents: Sequence[object], counts: Sequence[object]) -> str:
-    """The agents of a class, each with how many runs it has there, where that is told."""
+    """The agents of a class, each with its number of runs there if that is recorded."""
     many = [f" ({count(finite_number(one))})" for one in counts] if len(counts) == len(agents) else [""] * len(agents)
     return ", ".join(f"{agent}{runs}" for agent, runs in zip(agents, many, strict=True))
 
 
 def cannot(findings: Mapping[str, Any], evidence: Evidence) -> Section:
     """What the table does not support."""
-    rows = [str(text) for text in findings.get("cannot") or ()]
-    body = listed(rows) if rows else tag("p", "No limit of the data was recorded; the scope below still holds.")
-    return Section("cannot", "What this cannot say", body)
+    rows = sentences(findings.get("cannot"))
+    body = listed(rows) if rows else tag("p", "No limit of the data is recorded; the scope below still applies.")
+    return Section("cannot", "What the data do not support", body)
 
 
 def scope(findings: Mapping[str, Any], evidence: Evidence) -> Section:
-    """When and on what was measured, and what must not be read into it."""
+    """When and on what was measured, and to what the findings do not extend."""
     given = findings.get("scope") or {}
     window = [str(end) for end in given.get("window") or () if end]
     pairs: list[tuple[str, Piece]] = [
-        ("measured", " to ".join(dict.fromkeys(window)) if window else "the runs carry no dates"),
+        ("measured", " to ".join(dict.fromkeys(window)) if window else "the runs have no dates"),
         ("languages", _names(given.get("languages"))),
         ("kinds of repositories and tasks", _names(given.get("kinds"))),
         ("strata", _names(given.get("strata"))),
     ]
     body: list[Piece] = [tag("dl", ((tag("dt", name), tag("dd", text)) for name, text in pairs), class_="facts")]
     if given.get("not_to_generalise"):
-        body += [tag("h3", "Not to be generalised"), listed(str(text) for text in given["not_to_generalise"])]
+        body += [tag("h3", "Not to be generalised"), listed(sentences(given["not_to_generalise"]))]
     if notes := (findings.get("source") or {}).get("notes"):
-        body += [tag("h3", "How the runs were read"), listed(str(text) for text in notes)]
+        body += [tag("h3", "How the runs were read"), listed(sentences(notes))]
     return Section("scope", "Scope", tag("div", body))
 
 
@@ -189,7 +179,7 @@ def _names(given: Any) -> Markup | str:
 
 
 def plan(findings: Mapping[str, Any], evidence: Evidence) -> Section | None:
-    """What was promised: power and projected cost, where a pilot was planned, and when they were computed."""
+    """Power and projected cost of the plan of a pilot, and when they were computed."""
     given = findings.get("plan")
     if not given:
         return None

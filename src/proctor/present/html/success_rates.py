@@ -1,8 +1,8 @@
-"""How often each agent succeeds, and the numbers that stand beside that rate.
+"""How often each agent succeeds, and the numbers beside that rate.
 
-Success, errors of acceptance and invalid runs are kept apart; the rate over all attempted runs stands next to them.
+Success, acceptance errors and invalid runs are separate; the rate over all attempted runs is next to them.
 
-Success and cost by stratum, and the rates that weigh strata otherwise than the tasks at hand do.
+Success and cost by stratum, and the rates with weighted strata.
 """
 
 from __future__ import annotations
@@ -28,9 +28,12 @@ from proctor.present.html.html_table import (
     table,
 )
 from proctor.present.markup import Markup, Piece, tag
-from proctor.present.readable_numbers import Form, count, currency, finite_number, reason, share, span
+from proctor.present.readable_numbers import Form, count, currency, finite_number, share, span
+from proctor.present.sentences.estimates import reason
+from proctor.present.sentences.tables import weights
 
 MOST_LINES = 60
+VARIATIONS = "Counts of runs, not part of the comparison: so few runs do not separate variations."
 TITLE = "Success rate of each agent with its interval"
 
 
@@ -42,8 +45,8 @@ def agents(findings: Mapping[str, Any], evidence: Evidence) -> Section:
     parts: list[Piece] = [
         tag(
             "p",
-            "The square is the measured success rate over scorable runs, the whisker is what chance leaves open. "
-            "Agents in bold may each be the best: their range of ranks begins at 1.",
+            "The square is the measured success rate over scorable runs, the whisker is its interval. "
+            "Each agent in bold may be the best: its range of ranks begins at 1.",
         ),
         plot("agents", rows),
         _rates(findings, evidence),
@@ -126,15 +129,15 @@ def _rates(findings: Mapping[str, Any], evidence: Evidence) -> Markup:
                 *([_price(*one, form, evidence) for one in prices] if priced else []),
             ]
         )
-    text = f"Rank is the range of places that cannot be told apart at {confidence(findings)}. "
+    text = f"Rank is the range of places that are not separable at {confidence(findings)}. "
     text += "Success and acceptance errors are over scorable runs, invalid is over attempted runs; "
     text += "\u201cof all attempted\u201d counts everything that did not succeed against the agent."
     made = table("Rates of each agent, best first", columns, lines)
-    return tag("div", made, note(text), [note(f"A cost has no interval where {why}.") for why in _uncertain(rows)])
+    return tag("div", made, note(text), [note(f"A cost has no interval if {why}.") for why in _uncertain(rows)])
 
 
 def _uncertain(rows: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Every reason for which an amount stands without an interval."""
+    """Every reason why an amount has no interval."""
     costs = [row.get("cost") or {} for row in rows]
     parts = [(cost.get(f"{name}_usd"), cost.get(name)) for cost in costs for name in ("per_run", "per_success")]
     return list(dict.fromkeys(why for usd, one in parts if usd is not None and one and (why := reason(one))))
@@ -149,7 +152,7 @@ def _price(usd: float | None, estimate: Mapping[str, Any] | None, link: str, for
 
 
 def _baselines(findings: Mapping[str, Any], evidence: Evidence) -> Markup | None:
-    """What must fail and what must succeed, if the tasks are what they claim to be."""
+    """What must fail and what must succeed."""
     rows = findings.get("baselines")
     if not rows:
         return None
@@ -170,12 +173,12 @@ def _baselines(findings: Mapping[str, Any], evidence: Evidence) -> Markup | None
         Column("Must be", True),
         Column("Held"),
     ]
-    text = "Baselines are not compared with the agents; they show whether the tasks are what they claim to be."
+    text = "Baselines are not compared with the agents; they show whether the tasks are valid."
     return tag("div", tag("h3", "Baselines"), table("Baselines beside the agents", columns, lines), note(text))
 
 
 def _variations(findings: Mapping[str, Any], evidence: Evidence) -> Markup | None:
-    """How runs came out under each variation that a pilot declared over its repeats."""
+    """The results of runs under each variation that a pilot declared over its repeats."""
     rows = findings.get("variations")
     if not rows:
         return None
@@ -191,11 +194,11 @@ def _variations(findings: Mapping[str, Any], evidence: Evidence) -> Markup | Non
             shown: Piece = count(row.get(part))
             if among:
                 wanted = f"trial IN ({among})" + (f" AND {condition}" if condition else "")
-                told = f"repeats {among}" + (f", {part}" if condition else "")
-                shown = evidence.number(count(row.get(part)), evidence.where(method, wanted, told))
+                what = f"repeats {among}" + (f", {part}" if condition else "")
+                shown = evidence.number(count(row.get(part)), evidence.where(method, wanted, what))
             line.append(Cell(shown, finite_number(row.get(part))))
         lines.append(line)
-    text = "Counts of runs, beside the comparison and no part of it: so few tell no variation from another."
+    text = VARIATIONS
     made = table("Runs, verdicts and successes by variation and method", columns, lines)
     return tag("div", tag("h3", "Variations"), made, note(text))
 
@@ -229,7 +232,7 @@ def _repeats(rows: Sequence[Mapping[str, Any]], evidence: Evidence) -> Markup | 
 
 
 def _unknown(rows: Sequence[Mapping[str, Any]], evidence: Evidence) -> Markup:
-    """What outcomes that nobody knows, and checks that err, could do to the rates."""
+    """How unknown outcomes, and checks that are wrong, could change the rates."""
     columns = [
         Column("Agent"),
         Column("Unknown outcomes", True),
@@ -256,13 +259,15 @@ def _unknown(rows: Sequence[Mapping[str, Any]], evidence: Evidence) -> Markup:
         scored = evidence.scored(agent)
         line += [estimated(corrected[check], scored) if check in corrected else Cell("\u2013") for check in checks]
         lines.append(line)
-    text = "Outcomes that are unknown are never dropped: the bounds hold whatever they were. "
+    text = "Unknown outcomes are never dropped: the bounds hold for every possible outcome. "
     if checks:
-        text += "The last columns show the rate if the checks themselves accept and reject with these probabilities, "
-        text += "which are assumed unless they say on how many patches they were measured; "
+        text += (
+            "The last columns show the rate if the checks accept and reject with these probabilities. They are assumed "
+        )
+        text += "unless the number of patches is given on which they were measured; "
         text += "they are a sensitivity analysis, not a result."
-    made = table("Sensitivity to unknown outcomes and to checks that err", columns, lines)
-    return folded("Sensitivity to unknown outcomes and to checks that err", made, note(text))
+    made = table("Sensitivity to unknown outcomes and to wrong checks", columns, lines)
+    return folded("Sensitivity to unknown outcomes and to wrong checks", made, note(text))
 
 
 def _check(one: Mapping[str, Any]) -> tuple[float | None, ...]:
@@ -272,15 +277,15 @@ def _check(one: Mapping[str, Any]) -> tuple[float | None, ...]:
 
 
 def _erring(check: tuple[float | None, ...]) -> str:
-    """How often checks err, and on how many patches that was measured."""
+    """How often checks are wrong, and on how many patches that was measured."""
     found, spared, right, faulty = check
     text = f"Sensitivity {share(found)}, specificity {share(spared)}"
     measured = right is not None and faulty is not None
-    return f"{text}, measured on {count(right)} right and {count(faulty)} faulty patches" if measured else text
+    return f"{text}, measured on {count(right)} correct and {count(faulty)} faulty patches" if measured else text
 
 
 MOST_ACROSS = 14
-"""Columns side by side; more are in the list alone."""
+"""Columns side by side; more are only in the list."""
 
 
 def strata(findings: Mapping[str, Any], evidence: Evidence) -> Section:
@@ -290,7 +295,7 @@ def strata(findings: Mapping[str, Any], evidence: Evidence) -> Section:
         return Section(
             "strata",
             "Strata",
-            tag("div", empty_note("the runs carry no strata that tell tasks apart"), _weighted(findings, evidence)),
+            tag("div", empty_note("the runs have no strata"), _weighted(findings, evidence)),
         )
     text = "Strata are small: a difference inside one is a hint for a next study, not a finding of this one."
     every = folded("Every stratum and agent with runs and cost", _list(rows, currency(findings).form, evidence))
@@ -299,7 +304,7 @@ def strata(findings: Mapping[str, Any], evidence: Evidence) -> Section:
 
 
 def _grid(findings: Mapping[str, Any], rows: list[Mapping[str, Any]], evidence: Evidence) -> Markup | None:
-    """Whatever there is less of, strata or agents, stands across."""
+    """The columns are strata or agents, whichever are fewer."""
     found = {(str(row.get("stratum")), str(row.get("agent"))): row for row in rows}
     kinds, agents = list(dict.fromkeys(name for name, _ in found)), by_rank(findings, (name for _, name in found))
     if min(len(kinds), len(agents)) > MOST_ACROSS:
@@ -316,7 +321,7 @@ def _grid(findings: Mapping[str, Any], rows: list[Mapping[str, Any]], evidence: 
 
 
 def _cell(row: Mapping[str, Any] | None, evidence: Evidence) -> Cell:
-    """A rate; why one is undefined stands in the list of all."""
+    """A rate; the full list shows why one is undefined."""
     if row is None:
         return Cell("\u2013")
     if reason(row.get("success")):
@@ -325,7 +330,7 @@ def _cell(row: Mapping[str, Any] | None, evidence: Evidence) -> Cell:
 
 
 def _scored(row: Mapping[str, Any], evidence: Evidence) -> str:
-    """Where the runs of an agent in a stratum stand that have an outcome."""
+    """The link to the runs of an agent in a stratum that have an outcome."""
     stratum, agent = str(row.get("stratum")), str(row.get("agent"))
     if finite_number((row.get("success") or {}).get("n")) == finite_number(row.get("runs")):
         return evidence.where(agent, stratum=stratum)
@@ -360,11 +365,11 @@ def _weighted(findings: Mapping[str, Any], evidence: Evidence) -> Markup | None:
     lines: list[list[Cell | Piece]] = [
         [
             str(row.get("agent")),
-            str(row.get("weights")),
+            weights(row.get("weights")),
             estimated(row.get("estimate"), evidence.scored(str(row.get("agent")))),
         ]
         for row in rows
     ]
-    made = table("Success with strata weighed", [Column("Agent"), Column("Weights"), Column("Success", True)], lines)
+    made = table("Success with weighted strata", [Column("Agent"), Column("Weights"), Column("Success", True)], lines)
     how = methods(row.get("estimate") for row in rows)
-    return folded("Strata weighed", made, how) if len(rows) > 8 else tag("div", tag("h3", "Weighed"), made, how)
+    return folded("Weighted strata", made, how) if len(rows) > 8 else tag("div", tag("h3", "Weighted"), made, how)

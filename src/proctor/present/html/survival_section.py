@@ -1,4 +1,4 @@
-"""How long runs last and what they use before they end, with those counted that were cut at their cap."""
+"""How long runs take and what they cost before they end, including runs that were cut at their cap."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from proctor.present.readable_numbers import Form, count, currency, duration, fi
 
 FEW = 6
 MOST = 60
-"""Figures of one kind; more agents than that are in the table alone."""
+"""Figures of one kind; further agents are only in the table."""
 
 MOST_STEPS = 400
 
@@ -34,12 +34,12 @@ def survival(findings: Mapping[str, Any], evidence: Evidence) -> Section:
     """Curves beside each other, one for each agent, and the table of medians and restricted means."""
     rows = ranked(findings, findings.get("survival"))
     if not rows:
-        return Section("survival", "Survival of the budget", empty_note("no run says how long it took or what it cost"))
+        return Section("survival", "Survival of the budget", empty_note("no run has a recorded duration or cost"))
     parts: list[Piece] = [
         tag(
             "p",
-            "The share of runs that are still at work after so much time or money. Runs that a cap cut short count as "
-            "at work until then, and not as ended there; the dashed line is where they were cut, by whatever cap.",
+            "The share of runs that are still at work after this time or cost. A run that a cap cut short counts as at "
+            "work until then, and does not count as ended; the dashed line is where runs were cut.",
         )
     ]
     for kind in dict.fromkeys(str(row.get("of")) for row in rows):
@@ -83,7 +83,7 @@ def _kind(kind: str, name: str, form: Form, rows: list[Mapping[str, Any]], evide
 
 
 def _counted(runs: float | None, agent: str, condition: str, what: str, evidence: Evidence) -> Cell:
-    """A number of runs that leads to them; none leads nowhere."""
+    """A number of runs that links to them; zero has no link."""
     link = evidence.part(agent, condition, what, runs) if runs else ""
     return Cell(evidence.number(count(runs), link) if link else count(runs), runs)
 
@@ -98,7 +98,7 @@ def _figure(key: str, name: str, form: Form, row: Mapping[str, Any]) -> Markup:
     ]
     agent = str(row.get("agent"))
     median = finite_number(row.get("median"))
-    half = f"Half have ended by {form(median)}." if median is not None else "More than half are never seen to end."
+    half = f"Half have ended by {form(median)}." if median is not None else "More than half had not ended."
     figure = curves(
         key,
         [Curve(agent, points, band, steps=True)],
@@ -116,5 +116,5 @@ def _figure(key: str, name: str, form: Form, row: Mapping[str, Any]) -> Markup:
 
 
 def _unit(seconds: float) -> float:
-    """In what seconds of this size are read."""
+    """The unit in which seconds of this size are shown, in seconds."""
     return 3600 if seconds >= 7200 else 60 if seconds >= 120 else 1

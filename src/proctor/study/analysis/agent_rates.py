@@ -1,7 +1,7 @@
 """What each agent achieved: success, acceptance errors and invalid runs, pass@k, and bounds for unknown outcomes.
 
 Success and acceptance errors are shares of the scorable runs, invalid runs of those attempted; the intention-to-treat
-rate over everything attempted stands beside them. Tasks are the clusters of every interval.
+rate over everything attempted is given as well. Tasks are the clusters of every interval.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import numpy as np
 from proctor.study.analysis.outcome_counts import Cells
 from proctor.study.analysis.question import SEED, Question
 from proctor.study.run_table import Floats
+from proctor.study.statements import statement
 from proctor.study.stats.bootstrap import success_price
 from proctor.study.stats.clustered_rates import KORN_GRAUBARD, all_of_k, cluster_mean, cluster_rate, pass_at_k
 from proctor.study.stats.estimate import Estimate, undefined
@@ -49,12 +50,12 @@ def agent_rates(cells: Cells) -> list[dict[str, Any]]:
 def _success(wins: Floats, known: Floats, level: float) -> Estimate:
     """The rate over runs with an outcome, of which there may be none."""
     if not known.any():
-        return undefined("no run has an outcome", level=level, method=KORN_GRAUBARD)
+        return undefined("no-outcome", level=level, method=KORN_GRAUBARD)
     return cluster_rate(wins, known, level)
 
 
 def agent_costs(cells: Cells) -> list[dict[str, Any]]:
-    """What each agent cost; null where nothing was metered. A mean stands alone where it has no interval.
+    """What each agent cost; null where nothing was metered. A mean can be without an interval.
 
     In the price of a success a run without a known cost counts with the mean of the others: it was paid for as well.
     """
@@ -94,12 +95,12 @@ def agent_costs(cells: Cells) -> list[dict[str, Any]]:
 
 
 def _uncertain(found: Estimate) -> Estimate:
-    """``found`` unless its interval has no width: that all tasks cost alike says nothing of what another may cost."""
+    """``found`` unless its interval has no width: equal costs do not bound the cost of another task."""
     if found.value is None or found.low is None or found.high is None:
         return found
     if found.high - found.low > DUST * abs(found.value):
         return found
-    why = f"all {found.clusters} tasks cost alike, and nothing bounds what another one may cost"
+    why = statement("all-tasks-cost-alike", tasks=found.clusters)
     return undefined(why, level=found.level, method=found.method, n=found.n, clusters=found.clusters)
 
 
@@ -139,7 +140,7 @@ MOST_TRIALS = 100
 def several_attempts(cells: Cells) -> list[dict[str, Any]]:
     """For each agent: at least one success in k, and k successes in k, for every k up to the trials of most tasks.
 
-    Over scorable runs, with an unknown outcome as no success: leaving such runs out would leave out whole tasks, and
+    Over scorable runs, an unknown outcome counts as no success: leaving such runs out would leave out whole tasks, and
     other tasks for every k.
     """
     found = []

@@ -1,11 +1,11 @@
 """Runs that a cap cut short: how long agents work and what they spend, and what a tighter cap would have counted.
 
-A run that a cap ended is not one that ended: it says only that the agent would have needed more. The curve is the share
-of runs still at work; the restricted mean is comparable between agents because all share one horizon.
+A run that a cap ended has not ended by itself: it only shows that the agent would have needed more. The curve is the
+share of runs still at work; the restricted mean is comparable between agents because all share one horizon.
 
-A run that succeeded within the cap still counts; one that needed more does not. A looser cap cannot be told from runs
-that were cut short, so only caps below what was seen are looked at. An agent that knew of a tighter cap might also have
-acted otherwise.
+A run that succeeded within the cap still counts; one that needed more does not. Runs that were cut short do not show
+the effect of a looser cap, so only lower caps are computed. An agent that knew of a tighter cap might also have acted
+differently.
 """
 
 from __future__ import annotations
@@ -77,18 +77,14 @@ SHARES = (0.5, 0.75)
 def counterfactual(cells: Cells, question: Question) -> list[dict[str, Any]]:
     """Success under other caps, for agents of which cost or time is known for every run with an outcome."""
     found = []
-    unit = cells.unit
-    for name, rate, words in (
-        ("seconds", 1, "s of the agent's time"),
-        ("cost_usd", unit.per_usd, f"{unit.name} a run"),
-    ):
+    for name in ("seconds", "cost_usd"):
         values: Floats = getattr(cells.table, name)
         for cap in question.caps.get(name, _usual(values[cells.won])):
-            found += _under(cells, values, cap, f"COUNTERFACTUAL: cap {cap * rate:g} {words}")
+            found += _under(cells, values, cap, name)
     return found
 
 
-def _under(cells: Cells, values: Floats, cap: float, label: str) -> list[dict[str, Any]]:
+def _under(cells: Cells, values: Floats, cap: float, of: str) -> list[dict[str, Any]]:
     """Success of each agent had the cap been this."""
     unseen = np.isnan(values)
     known = cells.known & ~(unseen & cells.won)
@@ -96,7 +92,7 @@ def _under(cells: Cells, values: Floats, cap: float, label: str) -> list[dict[st
     tries = cells.count(known)
     complete = cells.count(cells.won & unseen).sum(axis=1) == 0
     return [
-        {"label": label, "agent": name, "success": cluster_rate(wins[agent], tries[agent], cells.level)}
+        {"of": of, "cap": cap, "agent": name, "success": cluster_rate(wins[agent], tries[agent], cells.level)}
         for agent, name in enumerate(cells.agents)
         if complete[agent] and cells.won[cells.runs_of(agent)].any()
     ]

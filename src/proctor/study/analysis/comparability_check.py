@@ -12,14 +12,13 @@ from typing import Any
 import numpy as np
 
 from proctor.base.errors import UsageFault
-from proctor.study.analysis.number_format import first_names
 from proctor.study.analysis.outcome_counts import Cells
 from proctor.study.analysis.question import Extras, Question
 from proctor.study.run_table import Coded
+from proctor.study.statements import Statement, statement
 
 ALL = "all"
 SHOWN = 10
-NAMED = 3
 MAX_CLASSES = 200
 
 
@@ -32,8 +31,8 @@ def mixed_tasks(cells: Cells) -> dict[str, tuple[str, ...]]:
     return dict(sorted(found.items()))
 
 
-def check_comparable(cells: Cells, question: Question) -> list[str]:
-    """What is counted together although it differs, in words; refused unless each such task was named."""
+def check_comparable(cells: Cells, question: Question) -> list[Statement]:
+    """What is counted together although it differs; refused unless each such task was named."""
     mixed = mixed_tasks(cells)
     asked = set(question.mixed)
     refused = [] if ALL in asked else [task for task in mixed if task not in asked]
@@ -49,8 +48,7 @@ def check_comparable(cells: Cells, question: Question) -> list[str]:
         )
     if not mixed:
         return []
-    told = f"MIXED: the runs of {first_names(list(mixed), NAMED)} were made under different conditions"
-    return [f"{told} and are counted together; the table of comparability has each of them."]
+    return [statement("mixed-conditions", tasks=list(mixed))]
 
 
 def classes(cells: Cells, extras: Extras) -> list[dict[str, Any]]:
@@ -71,7 +69,7 @@ def classes(cells: Cells, extras: Extras) -> list[dict[str, Any]]:
             "runs": int(runs[place]),
             "agents": [name for name, many in zip(cells.agents, counts[place].tolist(), strict=True) if many],
             "counts": [many for many in counts[place].tolist() if many],
-            "differs": list(extras.differs.get(column.names[place], (f"task {tasks[place]}",))),
+            "differs": list(extras.differs.get(column.names[place], (statement("task", task=tasks[place]),))),
         }
         for place in order
     ]

@@ -26,17 +26,17 @@ from proctor.study.stats.clustered_rates import KORN_GRAUBARD, Spread, bounded_m
 from proctor.study.stats.estimate import Estimate
 
 PHASES = {"setup": "setup", "agent": "attempt", "acceptance": "acceptance"}
-"""The phases of which the table tells the costs, by how its columns begin."""
-REVIEW = "review, besides"
+"""The phases whose costs the table has, by the beginning of the column names."""
+REVIEW = "review"
 """The phase of what people cost after the runs."""
 SPREAD = ("usd", "seconds")
-"""What is told with its quartiles as well."""
+"""Quantities that have quartiles as well."""
 MAX_CELLS = 5_000
 """How many pairs of task and agent are listed; the dearest are kept."""
 
 
 def costs(cells: Cells) -> dict[str, Any]:
-    """The unit of the costs, null where they are in several and none is told, and the four tables."""
+    """The unit of the costs, null where they are in several, and the four tables."""
     tasks, left_out = by_task(cells)
     return {
         "unit": None if any(cells.unit.mixed) else {"name": cells.unit.name, "per_usd": cells.unit.per_usd},
@@ -62,11 +62,11 @@ def items(cells: Cells) -> list[dict[str, Any]]:
             values: Floats = getattr(table, f"{prefix}_{item}_usd")
             parts.append((item, phase, values))
             rest = rest - np.nan_to_num(values)
-        parts.append((item, "phase unknown", _without_dust(rest)))
+        parts.append((item, "unknown", _without_dust(rest)))
     left = table.cost_usd
     for whole in (table.model_usd, table.execution_usd, table.human_usd, table.overhead_usd):
         left = left - np.nan_to_num(whole)
-    parts.append(("unattributed", "not itemised", _without_dust(left)))
+    parts.append(("unattributed", "none", _without_dust(left)))
     found = []
     for agent, name in enumerate(cells.agents):
         rows = cells.runs_of(agent)
@@ -78,13 +78,13 @@ def items(cells: Cells) -> list[dict[str, Any]]:
 
 
 def by_outcome(cells: Cells) -> list[dict[str, Any]]:
-    """Runs, cost, time and tokens of each agent by how its runs came out."""
+    """Runs, cost, time and tokens of each agent by the status of its runs."""
     status = named(cells.table.status)
     return _grouped(cells, status.codes, status.names, "status", range(len(status.names)))
 
 
 def by_stratum(cells: Cells) -> list[dict[str, Any]]:
-    """Runs, cost, time and tokens of each agent by stratum, for as many strata as are told apart."""
+    """Runs, cost, time and tokens of each agent by stratum, for as many strata as are listed."""
     labels, of_task = strata_of(cells)
     return _grouped(cells, of_task[cells.task], labels, "stratum", kept_strata(cells)) if len(labels) > 1 else []
 

@@ -1,8 +1,8 @@
-"""In what the costs of a table are: US dollars, or units of a schedule that knows no prices.
+"""The unit of the costs of a table: US dollars, or units of a schedule without prices.
 
-The columns of a table are in dollars, with so many units to a dollar, as budgets count them. Nobody pays in units, so
-findings say which it is, and whoever shows an amount shows it in its own unit. Dollars and units are never added: a
-table that has both loses its costs, and its findings say so.
+The columns of a table are in dollars, with so many units to a dollar, as budgets count them. Findings
+record the unit, and an amount is always shown in its own unit. Dollars and units are never added: a table that has both
+loses its costs, and its findings say so.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from proctor.execute.monitor.price_table import FALLBACK
 from proctor.study.run_table import NAMES, Mask, Table
 
 SCHEDULE = "fallback"
-"""How the names of schedules begin that know no prices."""
+"""How the names of schedules without prices begin."""
 COSTS = tuple(name for name in NAMES if name.endswith("_usd") and name != "billed_usd")
 
 
@@ -26,24 +26,7 @@ class Unit:
     name: str
     per_usd: int
     mixed: tuple[int, int] = (0, 0)
-    """How many runs are in dollars and how many in units, where a table has both and no cost is told."""
-
-    def words(self, usd: float) -> str:
-        """An amount in a sentence: money to the cent, or to two digits that count; other units to three."""
-        amount = usd * self.per_usd
-        if self.per_usd != 1:
-            number = f"{amount:,.0f}" if amount >= 1000 else f"{amount:.3g}"
-        else:
-            number = f"{amount:,.2f}" if amount == 0 or amount >= 0.1 else f"{amount:.2g}"
-        return f"{number} {self.name}"
-
-    def number(self, usd: float) -> str:
-        """An amount of a bill, without its unit: as many decimals as every other, so that its lines add up."""
-        return f"{usd * self.per_usd:,.{4 if self.per_usd == 1 else 2}f}"
-
-    def exact(self, usd: float) -> str:
-        """An amount of a bill with its unit."""
-        return f"{self.number(usd)} {self.name}"
+    """How many runs are in dollars and how many in units, where a table has both."""
 
     @property
     def counts(self) -> str:

@@ -78,7 +78,7 @@ def discovery(cells: Cells, modes: Modes) -> list[dict[str, Any]]:
         )
         price = seen.marginal_cost
         if cost is None:
-            price = undefined("what the runs cost is not known", level=cells.level, method=MARGINAL, n=runs)
+            price = undefined("no-cost-known", level=cells.level, method=MARGINAL, n=runs)
         found.append(
             {
                 "agent": name,
@@ -106,11 +106,11 @@ def funnel(cells: Cells) -> list[dict[str, Any]]:
     gates = [getattr(table, name) for name in GATES]
     if all(np.isnan(gate).all() for gate in gates):
         left = left & cells.known
-        steps.append(("outcome known", left))
+        steps.append(("outcome-known", left))
     else:
         for number, gate in enumerate(gates, 1):
             left = left & (gate == 1)
-            steps.append((f"gate {number}", left))
+            steps.append((f"gate-{number}", left))
     steps.append(("success", left & cells.won))
     size = len(cells.agents)
     counts = [(name, np.bincount(cells.agent[mask], minlength=size)) for name, mask in steps]

@@ -1,8 +1,8 @@
-"""The door: a table and a question in, findings out.
+"""From a table and a question to findings.
 
-Findings are plain data that JSON can hold: every number has 12 significant digits, every interval says by what method
-and from how many runs and tasks, and what could not be estimated says why. They hold no time of day and nothing about
-the machine. The same runs in another order give the same bytes.
+Findings are plain data that JSON can hold, without English: every number has 12 significant digits, every interval has
+its method and the number of runs and tasks, and an estimate that is undefined has the reason. They contain no time of
+day and nothing about the machine. The same runs in another order give the same bytes.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from proctor.study.analysis.comparability_check import check_comparable, classes
 from proctor.study.analysis.cost_breakdown import costs, tradeoff
 from proctor.study.analysis.failure_modes import Modes, discovery, funnel, matrix
 from proctor.study.analysis.main_result import check_names, headline
-from proctor.study.analysis.number_format import plain_data
 from proctor.study.analysis.outcome_counts import Cells
 from proctor.study.analysis.pairwise_comparison import compare_pairs, ranks
+from proctor.study.analysis.plain_data import plain_data
 from proctor.study.analysis.question import SEED, Extras, Question
 from proctor.study.analysis.strata_rates import strata, weighted
 from proctor.study.run_table import Table
 
-SCHEMA = 1
+SCHEMA = 2
 KIND = "proctor.findings"
 MAX_RUNS = 5_000
 """How many runs are listed; each agent has its share of them."""
@@ -45,7 +45,7 @@ def findings(
     extras: Extras | None = None,
     tell: Callable[[str], None] | None = None,
 ) -> dict[str, Any]:
-    """What ``table`` says about ``question``; ``tell`` hears which part is being made."""
+    """What ``table`` says about ``question``; ``tell`` is called with the name of each part."""
     question, extras = question or Question(), extras or Extras()
     say = tell or (lambda part: None)
     say("counting runs")
@@ -153,7 +153,7 @@ def runs_beside(table: Table, question: Question) -> list[dict[str, Any]]:
 
 
 def _runs(cells: Cells) -> tuple[list[dict[str, Any]], int]:
-    """Runs by name with where they are, as many of each agent, and how many were left out."""
+    """Runs by name with where they are, as many of each agent, and how many are left out."""
     share = max(1, MAX_RUNS // len(cells.agents))
     spans = [cells.runs_of(agent) for agent in range(len(cells.agents))]
     picked = [row for span in spans for row in range(span.start, min(span.stop, span.start + share))]

@@ -1,9 +1,10 @@
 """Every pair of agents on the tasks that both attempted: differences, ranks and the decision rule.
 
-A difference is that of task means, with a paired t interval and test; flipped signs stand beside it, and with fewer
-than 20 tasks must confirm it. With more than two agents the p values of flipped signs are adjusted over all pairs
-together by the step-down maximum, so that the chance of any false claim stays at alpha; a pair has then to pass its own
-test and this one. The one comparison that was named in advance stands for itself, as that of two agents does. The rank
+A difference is that of task means, with a paired t interval and test. A test by flipped signs is given as well; with
+fewer than 20 tasks it must confirm the t test. With more than two agents the p values of flipped signs are adjusted
+over all pairs together by the step-down maximum, so that the chance of any false claim stays at alpha; a pair has then
+to pass its own test and this one. The one comparison that was named in advance is not adjusted, like the comparison of
+two agents. The rank
 of an agent is a range: from the number of agents shown to be better, to the number shown to be worse.
 
 A pair is separable where its p value is below alpha and its interval leaves out 0. The two say the same, unless all
@@ -12,14 +13,14 @@ tasks differ alike: p is then that of their signs, the interval an exact bound o
 Let the interval be that of the difference, candidate minus the agent in use. The minimum effect is the least difference
 that is worth a change, 0 when none is given:
 
-    keep        the whole interval lies below the minimum effect, or below 0: a difference worth having is ruled out
-    adopt       the interval lies above 0, the difference reaches the minimum effect, and the pair is separable, with
+    keep        the whole interval is below the minimum effect, or below 0: a difference worth having is ruled out
+    adopt       the interval is above 0, the difference reaches the minimum effect, and the pair is separable, with
                 all comparisons counted
     undecided   anything else; the data allow both
 
-An *adopt* that is none with unknown and invalid runs counted as no success is undecided as well: it rests on runs that
-were left out. So is one that is none if such runs of the agent in use were successes and those of the candidate were
-none, and in a pilot one that is none with the runs of removed tasks counted.
+An *adopt* becomes undecided if it does not hold with unknown and invalid runs counted as no success: it then depends on
+runs that were left out. The same applies if it does not hold with such runs of the agent in use counted as successes
+and those of the candidate as no success, and in a pilot with the runs of removed tasks counted.
 """
 
 from __future__ import annotations

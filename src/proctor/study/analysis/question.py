@@ -8,15 +8,17 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from proctor.base.errors import UsageFault
+from proctor.study.statements import Statement, statement
 from proctor.study.stats.estimate import Estimate
 
 SUCCESS = "success"
 INTENTION_TO_TREAT = "intention-to-treat"
-ENDPOINTS = {
-    SUCCESS: "success over scorable runs: acceptance errors are no success, invalid and unknown runs are left out",
-    INTENTION_TO_TREAT: "success over all attempted runs: whatever is no success counts against the agent",
-}
-"""The endpoints by which agents can be ranked, and what each does with runs that are neither success nor failure."""
+ENDPOINTS = (SUCCESS, INTENTION_TO_TREAT)
+"""The endpoints by which agents can be ranked.
+
+``success`` is over scorable runs, without those whose outcome is unknown; ``intention-to-treat`` is over all attempted
+runs.
+"""
 MEASURED = re.compile(r"(\d{1,9})/(\d{1,9}),\s*(\d{1,9})/(\d{1,9})", re.ASCII)
 SEED = 20260307
 MOST_ALPHA = 0.5
@@ -53,16 +55,22 @@ def measured_from(text: str) -> Measured:
 
 @dataclass(frozen=True)
 class AlternativeCount:
-    """What the comparison comes to when runs are counted in another way, and in which, after the word *with*."""
+    """The verdict and the difference when runs are counted in another way, or in several other ways together."""
 
-    how: str
+    how: tuple[Statement, ...]
     verdict: str
     difference: Estimate
+
+    @property
+    def caveat(self) -> Statement:
+        """What a reader has to know of it."""
+        found = {"difference": self.difference, "verdict": self.verdict}
+        return statement("difference-if-counted", counted=self.how, **found)
 
 
 @dataclass(frozen=True)
 class Question:
-    """What is asked: the endpoint, how sure is sure enough, and whom a candidate is held against."""
+    """What is asked: the endpoint, the level, and the agent with which a candidate is compared."""
 
     endpoint: str = SUCCESS
     alpha: float = 0.05
@@ -73,15 +81,15 @@ class Question:
     """The agent that would replace it; without it the best of the others."""
     pilot: str | None = None
     text: str = ""
-    """The question in the words of those who asked it beforehand."""
-    unfinished: str = ""
-    """Why nothing may be decided yet: in a pilot that is not over, what its plan still asks for."""
+    """The question as a user wrote it beforehand."""
+    unfinished: Statement | None = None
+    """Why nothing can be decided yet: in a pilot that is not over, what its plan still requires."""
     mixed: tuple[str, ...] = ()
     """Tasks whose runs may be counted together although they were made under different conditions; ``all`` for any."""
     repeated: tuple[tuple[str, str, int], ...] = ()
-    """Agent, task, and how many runs came to nothing and were made again: no rows, but what could turn the answer."""
+    """Agent, task, and how many runs were repeated: they are no rows of the table, but could change the answer."""
     counted: tuple[AlternativeCount, ...] = ()
-    """Other ways to count the runs, each of which has to say adopt as well before anybody adopts."""
+    """Other ways to count the runs, each of which has to result in adopt as well."""
     caps: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
     """Caps for counterfactual re-scoring, by column (seconds, cost_usd); without them two are taken from the data."""
     weights: Mapping[str, float] = field(default_factory=dict)
@@ -115,20 +123,20 @@ class Question:
 
 @dataclass(frozen=True)
 class Extras:
-    """What is known beside the table: where it comes from, and what a reader must be told about it."""
+    """What is known beside the table: where it comes from, and what a reader has to know about it."""
 
     kind: str = "runs"
     name: str = ""
     digest: str = ""
-    deviations: tuple[str, ...] = ()
-    caveats: tuple[str, ...] = ()
-    """What could turn the answer and is not in the table; told before other caveats, but for runs that are mixed."""
-    cannot: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()
+    deviations: tuple[Statement, ...] = ()
+    caveats: tuple[Statement, ...] = ()
+    """What could change the answer and is not in the table; listed before other caveats, but after mixed runs."""
+    cannot: tuple[Statement, ...] = ()
+    notes: tuple[Statement, ...] = ()
     languages: tuple[str, ...] = ()
     kinds: tuple[str, ...] = ()
-    not_to_generalise: tuple[str, ...] = ()
+    not_to_generalise: tuple[Statement, ...] = ()
     agreement: Mapping[str, Any] | None = None
     appendix: Mapping[str, Any] = field(default_factory=dict)
-    differs: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """What makes each comparability class differ, by its digest; who knows that has it among the deviations, too."""
+    differs: Mapping[str, tuple[Statement, ...]] = field(default_factory=dict)
+    """What makes each comparability class differ, by its digest; if it is given, the deviations have it too."""

@@ -1,4 +1,4 @@
-"""Success by stratum, and over strata that count as much as they are said to.
+"""Success by stratum, and over strata with given weights.
 
 A stratum belongs to a task. A task whose runs name different strata belongs to ``(several)``.
 """
@@ -18,7 +18,7 @@ from proctor.study.stats.clustered_rates import cluster_rate, stratified_rate
 
 SEVERAL = "(several)"
 MAX_STRATA = 200
-"""How many strata are told apart in the findings; those with most runs are kept."""
+"""How many strata are listed in the findings: those with most runs."""
 
 
 def strata_of(cells: Cells) -> tuple[tuple[str, ...], NDArray[np.int64]]:
@@ -44,14 +44,14 @@ def _strata_of(cells: Cells) -> tuple[tuple[str, ...], NDArray[np.int64]]:
 
 
 def kept_strata(cells: Cells) -> list[int]:
-    """The strata that are told apart: those with most runs, in the order of their names."""
+    """The strata that are listed: those with most runs, in the order of their names."""
     labels, of_task = strata_of(cells)
     runs = np.bincount(of_task, cells.attempts.sum(axis=0), minlength=len(labels))
     return sorted(np.lexsort((np.arange(len(labels)), -runs))[:MAX_STRATA].tolist())
 
 
 def strata(cells: Cells) -> list[dict[str, Any]]:
-    """Success of each agent in each stratum; nothing where there is but one."""
+    """Success of each agent in each stratum; nothing where there is only one."""
     labels, of_task = strata_of(cells)
     if len(labels) < 2:
         return []
@@ -86,23 +86,23 @@ def weighted(cells: Cells, question: Question) -> list[dict[str, Any]]:
             words = f"weights need several strata, and the table has {'one' if only else 'none'}{only}"
             raise UsageFault(words, hint="name the column of strata")
         return []
-    weights, words = shares(labels, question)
+    weights, given = shares(labels, question)
     known = cells.count(cells.known)
     return [
         {
             "agent": name,
-            "weights": words,
+            "weights": given,
             "estimate": stratified_rate(cells.wins[agent], known[agent], of_task, weights, cells.level),
         }
         for agent, name in enumerate(cells.agents)
     ]
 
 
-def shares(labels: tuple[str, ...], question: Question) -> tuple[list[float], str]:
-    """How much each stratum counts, and that in words."""
+def shares(labels: tuple[str, ...], question: Question) -> tuple[list[float], dict[str, float] | None]:
+    """How much each stratum counts, and the same by name; null where every stratum counts the same."""
     given = dict(question.weights)
     if not given:
-        return [1 / len(labels)] * len(labels), "every stratum counts the same"
+        return [1 / len(labels)] * len(labels), None
     strangers = sorted(set(given) - set(labels))
     missing = [label for label in labels if label not in given]
     if strangers or missing:
@@ -112,4 +112,4 @@ def shares(labels: tuple[str, ...], question: Question) -> tuple[list[float], st
         raise UsageFault("weights are shares: numbers, none negative, and not all 0", hint="write --weight STRATUM=2")
     total = sum(given.values())
     weights = [given[label] / total for label in labels]
-    return weights, ", ".join(f"{label} {weight:.3g}" for label, weight in zip(labels, weights, strict=True))
+    return weights, dict(zip(labels, weights, strict=True))

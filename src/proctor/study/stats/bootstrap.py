@@ -19,11 +19,12 @@ from collections.abc import Callable
 import numpy as np
 from scipy.special import ndtr, ndtri
 
+from proctor.study.statements import statement
 from proctor.study.stats.arrays import ArrayLike, Floats, floats, inner
 from proctor.study.stats.confidence_limits import t_quantile
 from proctor.study.stats.estimate import LEVEL, Estimate, defined, undefined
 
-BCA = "bootstrap over tasks, BCa"
+BCA = "bootstrap-bca"
 DRAWS = 2_000
 CELLS = 2**22
 """How many numbers are drawn at a time."""
@@ -40,14 +41,14 @@ def bca(
     table = np.asarray(data, dtype=np.float64)
     size = len(table)
     if size < 2:
-        return undefined("there are fewer than two tasks", level=level, method=BCA, n=size, clusters=size)
+        return undefined("fewer-than-two-tasks", level=level, method=BCA, n=size, clusters=size)
     value = float(statistic(table[None])[0])
     if not math.isfinite(value):
-        return undefined("the value itself is not a number", level=level, method=BCA, n=size, clusters=size)
+        return undefined("not-a-number", level=level, method=BCA, n=size, clusters=size)
     drawn = np.concatenate([statistic(table[block]) for block in _blocks(size, draws, rng)])
     drawn = drawn[np.isfinite(drawn)]
     if len(drawn) < draws * 0.99:
-        why = f"in {draws - len(drawn)} of {draws} draws it has no value"
+        why = statement("undefined-in-draws", missing=draws - len(drawn), draws=draws)
         return undefined(why, level=level, method=BCA, n=size, clusters=size)
     low, high = _limits(drawn, value, acceleration(table, statistic), level)
     return defined(value, low, high, level=level, method=BCA, n=size, clusters=size)
@@ -88,7 +89,7 @@ def _limits(drawn: Floats, value: float, accelerated: float, level: float) -> tu
 
 MOST_DRAWN = 500
 """Up to so many tasks are drawn again."""
-LINEAR = "t over tasks, ratio of sums"
+LINEAR = "t-ratio-of-sums"
 
 
 def success_price(
@@ -108,12 +109,12 @@ def success_price(
     if np.array_equal(metered, runs):
         metered = runs = np.ones(len(spent))
     elif not metered.any():
-        return undefined("no cost is known", level=level, method=BCA, n=len(spent), clusters=len(spent))
+        return undefined("no-cost-known", level=level, method=BCA, n=len(spent), clusters=len(spent))
     tasks, solved = len(spent), float(won.sum())
     if not solved:
-        return undefined("there is no success", level=level, method=BCA, n=tasks, clusters=tasks)
+        return undefined("no-success", level=level, method=BCA, n=tasks, clusters=tasks)
     if tasks < 2:
-        return undefined("there is one task only", level=level, method=BCA, n=tasks, clusters=tasks)
+        return undefined("fewer-than-two-tasks", level=level, method=BCA, n=tasks, clusters=tasks)
     if tasks <= MOST_DRAWN:
         if metered is runs:
             return bca(np.column_stack((spent, won)), _ratio, rng, level)

@@ -60,7 +60,7 @@ def fit_beta_binomial(successes: ArrayLike, trials: ArrayLike, repeats: ArrayLik
     tasks, runs, total = int(times.sum()), int(inner(times, n)), inner(times, x)
     why = _why_not(tasks, runs, total)
     if why:
-        return BetaBinomial(None, None, None, None, None, runs, tasks, f"because {why}")
+        return BetaBinomial(None, None, None, None, None, runs, tasks, why)
     # Tasks with equal counts are one term, so that a million tasks cost what a hundred do.
     pairs, place = np.unique(np.column_stack((x, n)), axis=0, return_inverse=True)
     times, x, n = floats(np.bincount(place.ravel(), times)), pairs[:, 0], pairs[:, 1]
@@ -84,10 +84,10 @@ def fit_beta_binomial(successes: ArrayLike, trials: ArrayLike, repeats: ArrayLik
 
 def _why_not(tasks: int, runs: int, total: float) -> str:
     if tasks < 2:
-        return "there are fewer than two tasks"
+        return "fewer-than-two-tasks"
     if runs <= tasks:
-        return "no task has two runs"
-    return "all runs ended alike" if total in (0, runs) else ""
+        return "no-task-with-two-runs"
+    return "all-runs-alike" if total in (0, runs) else ""
 
 
 @dataclass(frozen=True)

@@ -27,16 +27,17 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from proctor.study.statements import statement
 from proctor.study.stats.arrays import ArrayLike, Floats, Integers, counts, floats, inner
 from proctor.study.stats.confidence_limits import korn_graubard, t_quantile, unanimous, wilson_limits
 from proctor.study.stats.estimate import LEVEL, Estimate, defined, undefined
 
-KORN_GRAUBARD = "Korn-Graubard, tasks as clusters"
-PLAIN = "Korn-Graubard to the letter"
-EXACT = "exact bound, all tasks alike"
-CLUSTER_T = "t over tasks"
-LOGIT = "t over tasks on the logit scale"
-WILSON = "Wilson, independent runs"
+KORN_GRAUBARD = "korn-graubard"
+PLAIN = "korn-graubard-plain"
+EXACT = "exact-all-alike"
+CLUSTER_T = "t-over-tasks"
+LOGIT = "t-over-tasks-logit"
+WILSON = "wilson"
 
 
 @dataclass(frozen=True)
@@ -139,7 +140,7 @@ def logit(successes: ArrayLike, trials: ArrayLike, level: float = LEVEL) -> Esti
     if found is None or found.clusters == 1:
         return _too_few(found, LOGIT, level)
     if not 0 < found.value < 1:
-        why = f"all {found.n:.0f} runs ended alike, and the logit of {found.value:.0f} is infinite"
+        why = statement("all-runs-alike", runs=int(found.n), rate=found.value)
         return undefined(why, level=level, method=LOGIT, n=found.n, clusters=found.clusters)
     centre = math.log(found.value / (1 - found.value))
     half = t_quantile((1 + level) / 2, found.clusters - 1) * found.error / (found.value * (1 - found.value))
@@ -150,21 +151,19 @@ def logit(successes: ArrayLike, trials: ArrayLike, level: float = LEVEL) -> Esti
 def wilson(successes: float, trials: float, level: float = LEVEL) -> Estimate:
     """The rate of runs that are independent of each other."""
     if trials <= 0:
-        return undefined("there is no run", level=level, method=WILSON)
+        return undefined("no-run", level=level, method=WILSON)
     low, high = wilson_limits(successes, trials, level)
     return defined(successes / trials, low, high, level=level, method=WILSON, n=trials, clusters=trials)
 
 
 def _too_few(found: Spread | None, method: str, level: float, *, rate: bool = True) -> Estimate:
     if found is None:
-        return undefined("there is no run", level=level, method=method)
-    runs = "1 run" if found.n == 1 else f"{found.n:.0f} runs"
-    told = f" ({100 * found.value:.1f}% of {runs})" if rate else ""
-    why = f"there is one task only{told}, which says nothing about other tasks"
+        return undefined("no-run", level=level, method=method)
+    why = statement("one-task", rate=found.value if rate else None, runs=int(found.n))
     return undefined(why, level=level, method=method, n=found.n, clusters=1)
 
 
-ANY = "unbiased for each task, Korn-Graubard over tasks"
+ANY = "unbiased-per-task"
 
 
 def pass_at_k(successes: ArrayLike, trials: ArrayLike, k: int, level: float = LEVEL) -> Estimate:
@@ -199,16 +198,16 @@ def _over_tasks(values: Floats, trials: Floats, k: int, level: float) -> Estimat
     tasks, runs = len(values), float(trials.sum())
     found = spread(values, np.ones(tasks))
     if found is None:
-        return undefined(f"no task has {k} runs", level=level, method=ANY)
+        return undefined(statement("no-task-with-runs", runs=k), level=level, method=ANY)
     if tasks == 1:
-        return undefined(f"one task only has {k} runs", level=level, method=ANY, n=runs, clusters=1)
+        return undefined(statement("one-task-with-runs", runs=k), level=level, method=ANY, n=runs, clusters=1)
     # As many runs stand behind the tasks' shares as there are, not as many as there are tasks.
     return bounded_mean(replace(found, n=runs), level, ANY)
 
 
-STRATIFIED = "strata by their shares, Korn-Graubard"
-WEIGHTED = "tasks by their weights, Korn-Graubard"
-CONSTANT = "strata by their shares, exact bounds of strata without spread"
+STRATIFIED = "stratified"
+WEIGHTED = "weighted-tasks"
+CONSTANT = "stratified-exact"
 
 
 def rate_by_stratum(
@@ -233,7 +232,7 @@ def stratified_rate(
     code = np.asarray(strata)[floats(trials) > 0].astype(np.int64)
     x, n = counts(successes, trials)
     if not len(x):
-        return undefined("there is no run", level=level, method=STRATIFIED)
+        return undefined("no-run", level=level, method=STRATIFIED)
     size = int(code.max()) + 1 if shares is None else len(floats(shares))
     if code.min() < 0 or code.max() >= size:
         raise ValueError(f"strata are numbered from 0 to {size - 1}, not {code.min()} to {code.max()}")
@@ -241,11 +240,11 @@ def stratified_rate(
     if not np.all((weight >= 0) & np.isfinite(weight)):
         raise ValueError("the share of a stratum is a number that is not below 0")
     if not weight.any():
-        return undefined("no stratum counts", level=level, method=STRATIFIED, n=n.sum(), clusters=len(x))
+        return undefined("no-stratum-counts", level=level, method=STRATIFIED, n=n.sum(), clusters=len(x))
     weight = weight / weight.sum()
     empty = np.count_nonzero((weight > 0) & (np.bincount(code, minlength=size) == 0))
     if empty:
-        why = f"{empty} of {size} strata that count have no run"
+        why = statement("empty-strata", empty=int(empty), strata=size)
         return undefined(why, level=level, method=STRATIFIED, n=n.sum(), clusters=len(x))
     used = weight[code] > 0
     x, n, code = x[used], n[used], code[used]
@@ -253,7 +252,13 @@ def stratified_rate(
     rates = np.bincount(code, share * x / n, size) / np.where(weight > 0, weight, 1.0)
     found = _spread(x, n, code, share, rates)
     if found is None:
-        return undefined("there is one task only", level=level, method=STRATIFIED, n=n.sum(), clusters=len(x))
+        return undefined(
+            statement("one-task", rate=None, runs=int(n.sum())),
+            level=level,
+            method=STRATIFIED,
+            n=n.sum(),
+            clusters=len(x),
+        )
     if found.error > 0 or float(np.ptp(rates[weight > 0])) <= 1e-12:
         return bounded_mean(found, level, STRATIFIED)
     # Strata that differ, each without spread: all their exact bounds hold together (Bonferroni).
@@ -272,7 +277,7 @@ def weighted_rate(successes: ArrayLike, trials: ArrayLike, weights: ArrayLike, l
     runs, tasks = float(n[weight > 0].sum()), int((weight > 0).sum())
     found = spread(weight * x, weight * n)
     if found is None or tasks < 2:
-        why = "one task only has weight and runs" if tasks else "no task has both weight and runs"
+        why = "one-weighted-task" if tasks else "no-weighted-task"
         return undefined(why, level=level, method=WEIGHTED, n=runs, clusters=tasks)
     # What single runs are worth that do not count alike (Kish 1965).
     most = inner(weight, n) ** 2 / inner(weight**2, n)

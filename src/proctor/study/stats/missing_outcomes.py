@@ -18,6 +18,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from proctor.study.statements import statement
 from proctor.study.stats.arrays import ArrayLike, Floats, Integers, counts, floats
 from proctor.study.stats.clustered_data import icc_anova
 from proctor.study.stats.clustered_rates import Spread, bounded_mean, cluster_rate, spread
@@ -25,6 +26,7 @@ from proctor.study.stats.confidence_limits import normal_quantile
 from proctor.study.stats.estimate import LEVEL, Estimate, defined, undefined
 
 IMPUTATIONS = 50
+IMPUTED = "multiple-imputation"
 LEAST_ICC, MOST_ICC = 0.01, 0.99
 """Where the correlation within tasks is held when it is drawn from; its ends are no distributions."""
 
@@ -95,7 +97,7 @@ def imputed_rate(
     """
     if not 0 < odds < math.inf:
         raise ValueError(f"odds are multiplied by a number above 0, not by {odds:g}")
-    method = f"{draws} imputations, Rubin" + ("" if odds == 1 else f", odds of success times {odds:g}")
+    method = IMPUTED
     x, n, u = floats(successes), floats(known), floats(unknown)
     present = n + u > 0
     x, n, u = x[present], n[present], u[present]
@@ -103,7 +105,7 @@ def imputed_rate(
         return cluster_rate(x, n, level)
     tasks, runs = len(n), float((n + u).sum())
     if tasks < 2 or not n.any():
-        why = "there is one task only" if tasks < 2 else "no run has a known outcome"
+        why = statement("one-task", rate=None, runs=int(runs)) if tasks < 2 else "no-outcome"
         return undefined(why, level=level, method=method, n=runs, clusters=tasks)
     values, variances = np.empty(draws), np.empty(draws)
     gaps = np.flatnonzero(u)
@@ -138,7 +140,7 @@ def _shape(x: Floats, n: Floats) -> tuple[float, float]:
     return mean * size, (1 - mean) * size
 
 
-ROGAN_GLADEN = "Rogan-Gladen"
+ROGAN_GLADEN = "rogan-gladen"
 
 
 def rogan_gladen(
@@ -151,14 +153,13 @@ def rogan_gladen(
     """The ``rate`` of accepted runs as a rate of correct ones, held between 0 and 1."""
     for name, share in (("sensitivity", sensitivity), ("specificity", specificity)):
         if not 0 <= share <= 1:
-            raise ValueError(f"a {name} lies between 0 and 1, not at {share}")
-    told = f"{ROGAN_GLADEN} at sensitivity {sensitivity:g} and specificity {specificity:g}"
+            raise ValueError(f"a {name} is between 0 and 1, not {share}")
     worth = sensitivity + specificity - 1
     if rate.undefined is not None or rate.value is None or rate.low is None or rate.high is None:
-        return Estimate(None, None, None, rate.level, told, rate.n, rate.clusters, rate.undefined)
+        return Estimate(None, None, None, rate.level, ROGAN_GLADEN, rate.n, rate.clusters, rate.undefined)
     if worth <= 1e-9:
-        why = "an oracle that errs so often says nothing"
-        return undefined(why, level=rate.level, method=told, n=rate.n, clusters=rate.clusters)
+        why = "checks-too-unreliable"
+        return undefined(why, level=rate.level, method=ROGAN_GLADEN, n=rate.n, clusters=rate.clusters)
     value, low, high = ((end + specificity - 1) / worth for end in (rate.value, rate.low, rate.high))
     z = -normal_quantile((1 - rate.level) / 2)
     doubt = 0.0
@@ -170,7 +171,7 @@ def rogan_gladen(
     extra = z * math.sqrt(doubt) / worth
     low, high = value - math.hypot(value - low, extra), value + math.hypot(high - value, extra)
     value, low, high = (min(1.0, max(0.0, end)) for end in (value, low, high))
-    return defined(value, low, high, level=rate.level, method=told, n=rate.n, clusters=rate.clusters)
+    return defined(value, low, high, level=rate.level, method=ROGAN_GLADEN, n=rate.n, clusters=rate.clusters)
 
 
 def _variance(share: float, n: int) -> float:

@@ -30,6 +30,7 @@ from functools import lru_cache
 import numpy as np
 from scipy.special import bdtr, chdtrc, ndtri
 
+from proctor.study.statements import statement
 from proctor.study.stats.arrays import ArrayLike, Flags, Floats, floats
 from proctor.study.stats.confidence_limits import t_quantile, t_two_sided, unanimous
 from proctor.study.stats.estimate import LEVEL, Estimate, defined, undefined
@@ -110,9 +111,9 @@ def _draws(tasks: int) -> tuple[Floats, Floats]:
     return (2 * plus - times).astype(np.float64), times.astype(np.float64)
 
 
-PAIRED_T = "paired t over tasks"
-RESAMPLED_T = "paired t over tasks, few of which differ, by resampling them"
-ALL_ALIKE = "exact bound, all tasks differ alike"
+PAIRED_T = "paired-t"
+RESAMPLED_T = "paired-t-resampled"
+ALL_ALIKE = "exact-differences-alike"
 ENOUGH_TASKS = 20
 """From so many tasks on the t test keeps its level, of whatever sizes differences of rates are."""
 EXACT_TASKS = 20
@@ -280,12 +281,12 @@ def mcnemar(only_a: int, only_b: int) -> McNemar:
 def _alike(value: float, tasks: int, level: float, bound: float | None) -> Comparison:
     p = 1.0 if value == 0 else 2.0 ** (1 - tasks)
     if bound is None:
-        why = f"all {tasks} tasks differ by the same {value:.3g}, and nothing bounds what another task may show"
+        why = statement("all-tasks-differ-alike", tasks=tasks, difference=value)
         return Comparison(undefined(why, level=level, method=PAIRED_T, n=tasks, clusters=tasks), p)
     low, high = unanimous(value, tasks, level, -bound, bound)
     return Comparison(defined(value, low, high, level=level, method=ALL_ALIKE, n=tasks, clusters=tasks), p)
 
 
 def _too_few(tasks: int, level: float) -> Estimate:
-    why = "one task only has outcomes of both" if tasks else "no task has outcomes of both"
+    why = "one-shared-task" if tasks else "no-shared-task"
     return undefined(why, level=level, method=PAIRED_T, n=tasks, clusters=tasks)

@@ -17,8 +17,8 @@ from proctor.study.stats.arrays import ArrayLike, Floats, floats
 from proctor.study.stats.confidence_limits import normal_quantile, t_quantile
 from proctor.study.stats.estimate import LEVEL, Estimate, defined, undefined
 
-COHEN = "Cohen's kappa, Fleiss-Cohen-Everitt error"
-FLEISS = "Fleiss' kappa, jackknife over units"
+COHEN = "cohen-kappa"
+FLEISS = "fleiss-kappa"
 METRICS = ("nominal", "ordinal", "interval")
 
 
@@ -27,12 +27,12 @@ def cohen(table: ArrayLike, level: float = LEVEL) -> Estimate:
     seen = np.asarray(table, dtype=np.float64)
     n = float(seen.sum())
     if not n:
-        return undefined("nothing was rated by both", level=level, method=COHEN)
+        return undefined("nothing-rated-twice", level=level, method=COHEN)
     shares = seen / n
     rows, columns = shares.sum(axis=1), shares.sum(axis=0)
     observed, chance = float(np.trace(shares)), float(rows @ columns)
     if 1 - chance < 1e-12:
-        return undefined("both said the same one thing throughout", level=level, method=COHEN, n=n, clusters=n)
+        return undefined("one-category", level=level, method=COHEN, n=n, clusters=n)
     kappa = (observed - chance) / (1 - chance)
     diagonal = np.diag(shares) * (1 - (rows + columns) * (1 - kappa)) ** 2
     elsewhere = shares * (columns[:, None] + rows[None, :]) ** 2
@@ -74,7 +74,7 @@ def krippendorff(ratings: ArrayLike, metric: str = "nominal", level: float = LEV
     return _jackknife(
         rows,
         lambda rows: _alpha(rows, values, metric),
-        f"Krippendorff's alpha ({metric}), jackknife over units",
+        f"krippendorff-alpha-{metric}",
         level,
         _by_chance(rows, values, metric) if len(values) else 0.0,
     )
@@ -121,18 +121,18 @@ def _jackknife(
     units = len(rows)
     n = int(rows.sum()) if units else 0
     if units < 2:
-        why = "fewer than two units were rated twice"
+        why = "fewer-than-two-units"
         return undefined(why, level=level, method=method, n=n, clusters=units)
     value = statistic(rows)
     if math.isnan(value):
-        why = "everybody said the same one thing throughout"
+        why = "one-category"
         return undefined(why, level=level, method=method, n=n, clusters=units)
     if 1 - value < 1e-12:
         low = _unbroken(units, by_chance, level)
         return defined(value, low, value, level=level, method=method, n=n, clusters=units)
     without = np.array([statistic(np.delete(rows, unit, axis=0)) for unit in range(units)])
     if np.isnan(without).any():
-        why = "without one of the units everybody says the same one thing"
+        why = "one-category-without-a-unit"
         return undefined(why, level=level, method=method, n=n, clusters=units)
     error = math.sqrt((units - 1) / units * float(((without - without.mean()) ** 2).sum()))
     half = t_quantile((1 + level) / 2, units - 1) * error

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import chdtrc
 
+from proctor.study.statements import statement
 from proctor.study.stats.arrays import ArrayLike, Floats, floats, inner
 from proctor.study.stats.clustered_rates import degrees_of_freedom
 from proctor.study.stats.confidence_limits import korn_graubard, normal_quantile, t_quantile, unanimous
@@ -114,7 +115,7 @@ def _running(
     return (added - share, added), (going, going - 1)
 
 
-RESTRICTED = "restricted mean below Kaplan-Meier"
+RESTRICTED = "restricted-mean"
 TINY = 1e-9
 """An error below this share of the horizon is that of rounding."""
 
@@ -215,14 +216,14 @@ def restricted_mean(
     between 0 and 1 as a rate is; where all tasks are alike, the exact bound of such a share.
     """
     when, ended = _known(times, events)
-    method = RESTRICTED + ("" if clusters is None else ", tasks as clusters")
+    method = RESTRICTED + ("" if clusters is None else "-over-tasks")
     count = len(when)
     if not count:
-        return undefined("there is no run", level=level, method=method)
+        return undefined("no-run", level=level, method=method)
     stamps, dead, risk = _table(when, ended)
     survival = floats(np.cumprod(1 - dead / risk))
     if horizon > float(when.max()) and (not len(survival) or survival[-1] > 0):
-        why = f"no run was watched until {horizon:g}, the longest until {float(when.max()):g}"
+        why = statement("not-observed-so-long", horizon=horizon, longest=float(when.max()))
         return undefined(why, level=level, method=method, n=count, clusters=count)
     inside = stamps <= horizon
     stamps, dead, risk, survival = stamps[inside], dead[inside], risk[inside], survival[inside]
@@ -238,7 +239,7 @@ def restricted_mean(
     codes = np.asarray(clusters)[~np.isnan(floats(times))]
     error, freedom, tasks = mean_error(when, ended, codes, stamps, ahead, dead, risk)
     if tasks < 2:
-        return undefined("there is one task only", level=level, method=method, n=count, clusters=tasks)
+        return undefined("fewer-than-two-tasks", level=level, method=method, n=count, clusters=tasks)
     low, high = _share_limits(value, error, horizon, freedom, tasks, level)
     return defined(value, low, high, level=level, method=method, n=count, clusters=tasks)
 
@@ -251,8 +252,7 @@ def log_rank(times: ArrayLike, events: ArrayLike, groups: ArrayLike) -> LogRank:
     count = int(code.max(initial=-1)) + 1
     stamps, dead, risk = _table(when, ended)
     if count < 2 or not len(stamps):
-        why = "nothing ended" if count > 1 else "there is one group only"
-        return LogRank(None, max(0, count - 1), None, f"because {why}")
+        return LogRank(None, max(0, count - 1), None, "nothing-ended" if count > 1 else "one-group")
     share, excess = np.empty((count, len(stamps))), np.empty(count)
     for group in range(count):
         own = np.sort(when[code == group])

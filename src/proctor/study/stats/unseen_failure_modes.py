@@ -16,7 +16,7 @@ from scipy.special import gammaincinv, gammaln
 from proctor.study.stats.arrays import ArrayLike, Floats, floats
 from proctor.study.stats.estimate import LEVEL, Estimate, defined, undefined
 
-MARGINAL = "Good-Turing, exact Poisson interval of modes seen once"
+MARGINAL = "good-turing"
 
 
 @dataclass(frozen=True)
@@ -66,11 +66,11 @@ def expected_modes(seen_in: ArrayLike, runs: int, sizes: ArrayLike) -> Floats:
 def marginal_cost(once: int, runs: int, cost: float, level: float = LEVEL) -> Estimate:
     """What the next new mode is expected to cost, at the mean cost of a run."""
     if not runs:
-        return undefined("there is no run", level=level, method=MARGINAL)
+        return undefined("no-run", level=level, method=MARGINAL)
     if not math.isfinite(cost):
-        return undefined("what the runs cost is not known", level=level, method=MARGINAL, n=runs, clusters=runs)
+        return undefined("no-cost-known", level=level, method=MARGINAL, n=runs, clusters=runs)
     if not once:
-        why = "no mode was seen in one run only, so that nothing says how rare the next one is"
+        why = "no-mode-seen-once"
         return undefined(why, level=level, method=MARGINAL, n=runs, clusters=runs)
     tail = (1 - level) / 2
     fewest, most = float(gammaincinv(once, tail)), float(gammaincinv(once + 1, 1 - tail))

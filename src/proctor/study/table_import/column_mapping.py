@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 from proctor.base.errors import UsageFault
 from proctor.base.escaping import unescape_cell
+from proctor.study.statements import Statement, statement
 
 ROLES = (
     "agent",
@@ -306,7 +307,7 @@ class Columns:
     header: tuple[str, ...]
     taken: Mapping[str, str]
     shape: str
-    notes: tuple[str, ...]
+    notes: tuple[Statement, ...]
 
     def place(self, role: str) -> int:
         """Where the column of ``role`` stands; -1 when there is none."""
@@ -333,7 +334,7 @@ def choose(file: str, header: Sequence[str], given: Mapping[str, str]) -> Column
     wrong = [f"two columns are called {name!r}" for name in sorted({n for n in header if n and header.count(n) > 1})]
     wrong += [f"there is no column {name!r} for {_option(role)}" for role, name in given.items() if name not in header]
     taken = dict(given)
-    notes: list[str] = []
+    notes: list[Statement] = []
     for role in ROLES:
         if role in taken:
             continue
@@ -345,7 +346,7 @@ def choose(file: str, header: Sequence[str], given: Mapping[str, str]) -> Column
             taken[role] = names[0]
     if "agent" not in taken and "model" in taken:
         taken["agent"] = taken.pop("model")
-        notes.append(f"no column names an agent: {taken['agent']!r} is what is compared")
+        notes.append(statement("no-column-of-agents", column=taken["agent"]))
     if missing := [role for role in NEEDED if role not in taken]:
         asked = ", ".join(f"{_option(role)} COLUMN" for role in missing)
         wrong.append(f"no column looks like the {' or the '.join(missing)}: say which by {asked}")

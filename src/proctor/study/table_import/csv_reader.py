@@ -1,8 +1,8 @@
 """Read a CSV file of results from any source: one row for each attempt becomes the table that studies read.
 
 Columns are those that the caller names, else those with usual names. Everything that cannot be read is reported with
-file and line, all at once. A repeated attempt (same agent, task and trial) is refused. No row is dropped. What the
-options changed about the meaning of the table is listed in sentences, for the report.
+file and line, all at once. A repeated attempt (same agent, task and trial) is refused. No row is dropped. The report
+lists what the options changed about the meaning of the table.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import codecs
 import csv
 import io
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -19,6 +19,7 @@ from pathlib import Path
 from proctor.base.canonical import sha256
 from proctor.base.errors import UsageFault
 from proctor.study.run_table import Table
+from proctor.study.statements import Statement, statement
 from proctor.study.table_import.column_mapping import MISSING, OUTCOMES, SUCCESS, THRESHOLD, UNKNOWN, Words, choose
 from proctor.study.table_import.csv_rows import Rows
 
@@ -33,7 +34,7 @@ CHUNK_ROWS = 50_000
 
 @dataclass(frozen=True)
 class Reading:
-    """How a file is to be read: columns by role, and words that mean more than the usual ones."""
+    """How to read a file: columns by role, and values with a meaning of their own."""
 
     columns: Mapping[str, str] = field(default_factory=dict)
     success: tuple[str, ...] = ()
@@ -47,7 +48,7 @@ class Reading:
 
 @dataclass(frozen=True)
 class Results:
-    """A table of results, and what was taken for what."""
+    """A table of results, and how its columns were used."""
 
     table: Table
     name: str
@@ -55,15 +56,16 @@ class Results:
     shape: str
     taken: Mapping[str, str]
     unused: tuple[str, ...]
-    """The columns that were taken for nothing."""
-    notes: tuple[str, ...]
-    cannot: tuple[str, ...]
+    """The columns that were not used."""
+    notes: tuple[Statement, ...]
+    """How the file was read, its columns first."""
+    cannot: tuple[Statement, ...]
 
 
 def read_results(path: Path, reading: Reading, tell: Callable[[int], None] | None = None) -> Results:
     """The results in the CSV file at ``path``; :class:`UsageFault` names every row that cannot be read.
 
-    ``tell`` hears the number of rows read from time to time.
+    ``tell`` is called with the number of rows read from time to time.
     """
     data = _bytes(path)
     header, records = _records(path.name, _text(path.name, data))
@@ -79,6 +81,9 @@ def read_results(path: Path, reading: Reading, tell: Callable[[int], None] | Non
     if not rows.count:
         raise UsageFault("there are no rows below the header", where=path.name, hint="one row for each attempt")
     table, notes = rows.table(reading.number_trials)
+    used = [statement("columns-read", columns=dict(columns.taken), shape=columns.shape)]
+    if columns.unused:
+        used.append(statement("columns-unused", columns=list(columns.unused)))
     return Results(
         table,
         path.name,
@@ -86,7 +91,7 @@ def read_results(path: Path, reading: Reading, tell: Callable[[int], None] | Non
         columns.shape,
         dict(columns.taken),
         columns.unused,
-        (*columns.notes, *notes),
+        (*used, *columns.notes, *notes),
         rows.cannot(table),
     )
 
@@ -149,52 +154,35 @@ def _records(name: str, text: str) -> tuple[list[str], Iterator[tuple[int, list[
     return header, found
 
 
-CALLED = {"failure": "a failure", "acceptance-error": "an acceptance error", "invalid": "an invalid run"}
-"""What the usual meanings of words are called in a sentence."""
-
-
-def choices(reading: Reading) -> Iterator[str]:
-    """Each choice about outcomes, ends and caps that the options made, those that turn usual words round first."""
-    yield from _turned_round(reading)
+def choices(reading: Reading) -> Iterator[Statement]:
+    """Each choice about outcomes, ends and caps that options made, those that contradict usual values first."""
+    yield from _unusual(reading)
     if reading.success:
-        exact = [word for word in reading.success if not THRESHOLD.match(word.strip())]
-        limits = [word.strip() for word in reading.success if THRESHOLD.match(word.strip())]
-        told = " or ".join(filter(None, (_listed(exact), f"an outcome {min(limits, key=_number)}" if limits else "")))
-        yield f"By --success, {told} is a success, and nothing else is."
+        exact = [value.strip() for value in reading.success if not THRESHOLD.match(value.strip())]
+        limits = [float(match[1]) for value in reading.success if (match := THRESHOLD.match(value.strip()))]
+        yield statement("option-success", values=exact, threshold=min(limits, default=None))
     if reading.unknown:
-        yield f"By --unknown, {_listed(reading.unknown)} says nothing: such rows are left out of the success rate."
+        yield statement("option-unknown", values=[value.strip() for value in reading.unknown])
     if reading.timeout:
-        yield f"By --timeout, the status {_listed(reading.timeout)} means that a cap cut the attempt short."
+        yield statement("option-timeout", values=[value.strip() for value in reading.timeout])
     if reading.cap_seconds is not None:
-        yield f"By --cap-seconds, attempts of {reading.cap_seconds:g} seconds or more count as cut short."
+        yield statement("option-cap-seconds", seconds=reading.cap_seconds)
 
 
-def _turned_round(reading: Reading) -> Iterator[str]:
-    """Words whose usual meaning is another one than the caller gives them."""
-    for word in reading.success:
-        if match := THRESHOLD.match(word.strip()):
+def _unusual(reading: Reading) -> Iterator[Statement]:
+    """Values whose usual meaning is another one than the caller gives them."""
+    for value in reading.success:
+        if match := THRESHOLD.match(value.strip()):
             if float(match[1]) <= 0:
-                yield f"Warning: 0 counts as a success by --success {word.strip()!r}; usually it means a failure."
-        elif (usual := _usual(word)) != SUCCESS and usual:
-            yield f"Warning: {word.strip()!r} counts as a success by --success; usually it means {_called(usual)}."
-    for word in reading.unknown:
-        if (usual := _usual(word)) != UNKNOWN and usual:
-            yield f"Warning: {word.strip()!r} counts as unknown by --unknown; usually it means {_called(usual)}."
+                yield statement("unusual-success", value=value.strip(), usual="zero-is-failure")
+        elif (usual := _usual(value)) != SUCCESS and usual:
+            yield statement("unusual-success", value=value.strip(), usual=usual)
+    for value in reading.unknown:
+        if (usual := _usual(value)) != UNKNOWN and usual:
+            yield statement("unusual-unknown", value=value.strip(), usual=usual)
 
 
-def _usual(word: str) -> str:
-    """What a word of an outcome means where nobody says anything; empty where that is nothing."""
-    plain = word.strip().lower()
+def _usual(value: str) -> str:
+    """What a value of an outcome means unless an option says otherwise; empty where it means nothing."""
+    plain = value.strip().lower()
     return UNKNOWN if plain in MISSING else OUTCOMES.get(plain, "")
-
-
-def _called(usual: str) -> str:
-    return CALLED.get(usual, "a success" if usual == SUCCESS else "that nothing is known")
-
-
-def _listed(words: Sequence[str]) -> str:
-    return " or ".join(repr(word.strip()) for word in words)
-
-
-def _number(limit: str) -> float:
-    return float(limit.removeprefix(">="))

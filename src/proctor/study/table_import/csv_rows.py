@@ -17,13 +17,14 @@ from proctor.base.errors import UsageFault
 from proctor.base.escaping import unescape_cell
 from proctor.study.analysis.cost_unit import SCHEDULE, UNITS, USD
 from proctor.study.run_table import Coded, Coder, Floats, Table
+from proctor.study.statements import Statement, statement
 from proctor.study.table_import.column_mapping import INVALID, MISSING, SUCCESS, UNKNOWN, Columns, Words, repository_of
 from proctor.study.table_import.trials import joined, methods, trials
 
 SHOWN = 20
-"""How many mistakes are told, and how many of a kind are kept."""
+"""How many mistakes a message lists, and how many of a kind are kept."""
 WORDS = frozenset({"outcome"})
-"""The kinds of mistakes that are words which an option could give a meaning."""
+"""The kinds of mistakes that are values to which an option could give a meaning."""
 LINES = 5
 """How many lines are named of the same mistake."""
 
@@ -40,11 +41,11 @@ class Mistakes:
         self._hints: list[str] = []
 
     def add_whole(self, what: str) -> None:
-        """Note what is wrong with the whole file, and with no line of it."""
+        """Note what is wrong with the whole file."""
         self._whole.append(what)
 
     def hint(self, what: str) -> None:
-        """Say what may be done besides putting rows right."""
+        """Add advice beside correcting the rows."""
         self._hints.append(what)
 
     def add(self, kind: str, line: int, what: str) -> None:
@@ -74,8 +75,8 @@ class Mistakes:
         more = self._left_out + sum(rows for _, _, rows, _ in found[SHOWN:])
         if more:
             told.append(f"... and {more:,} more")
-        mapped = ", or map their words by option" if WORDS & self._kept.keys() else ""
-        usual = [f"put these rows right{mapped}"] if found else []
+        mapped = ", or map their values by option" if WORDS & self._kept.keys() else ""
+        usual = [f"correct these rows{mapped}"] if found else []
         raise UsageFault("\n".join(told), hint="; ".join([*self._hints, *usual]))
 
 
@@ -98,7 +99,7 @@ def is_unit(text: str) -> bool:
 
 
 def cost_methods(method: Coded | None, unit: Coded | None) -> Coded | None:
-    """The price table or the schedule behind each cost; a cost in units is by a schedule, whatever else is known."""
+    """The price table or the schedule behind each cost; a cost in units is always by a schedule."""
     if unit is None:
         return method
     told = method or Coded([0] * len(unit), ("",))
@@ -118,10 +119,10 @@ NUMBERS = {
 }
 """The roles whose cells are numbers, and the columns of the table they become."""
 SHOWN_VALUES = 10
-"""How many values of a column are told where a word is none of them."""
+"""How many values of a column a message lists."""
 DECIMAL_COMMA = re.compile(r"[0-9]+,[0-9]+")
 MOST = 2.0**53
-"""More than this no attempt uses of anything, and whole numbers beyond it are not exact."""
+"""The largest number that is accepted: whole numbers beyond it are not exact."""
 TEXTS = ("agent", "model", "task", "suite", "trial", "stratum", "begun", "cost_method", "cost_unit")
 
 
@@ -172,8 +173,8 @@ class Rows:
         ends = cells[places["status"]] if "status" in places else None
         self._read_ends(ends, own)
 
-    def table(self, number_trials: bool) -> tuple[Table, tuple[str, ...]]:
-        """The table and what was noted; :class:`UsageFault` says everything that is wrong with the rows."""
+    def table(self, number_trials: bool) -> tuple[Table, tuple[Statement, ...]]:
+        """The table and notes; :class:`UsageFault` says everything that is wrong with the rows."""
         texts = {role: Coded(*coder.coded()) for role, coder in self._texts.items()}
         method = methods(texts["agent"], texts.get("model"))
         task = texts["task"]
@@ -221,30 +222,27 @@ class Rows:
         made = Table(len(self._lines), {name: column for name, column in columns.items() if column is not None})
         return made, tuple(notes)
 
-    def cannot(self, table: Table) -> tuple[str, ...]:
-        """What this file does not say, so that no analysis of it can."""
-        said = ["no traces: the outcomes are taken as the file states them, and nobody can look behind them here"]
-        said.append("no evidence of validity: whether tasks, tests and environments were sound is not in the file")
+    def cannot(self, table: Table) -> tuple[Statement, ...]:
+        """What this file does not contain."""
+        said = [statement("no-traces"), statement("no-evidence-of-validity")]
         if np.isnan(table.cost_usd).all():
-            said.append(f"no costs: {self._missing('cost')}")
+            said.append(statement("no-column-of-costs", option=self._could_be_named("cost")))
         if np.isnan(table.seconds).all():
-            said.append(f"no times: {self._missing('seconds')}")
+            said.append(statement("no-column-of-times", option=self._could_be_named("seconds")))
         elif not (table.censored == 1).any():
-            said.append("no time-outs are marked: times are taken as complete (see --timeout and --cap-seconds)")
+            said.append(statement("no-time-outs"))
         if "status" not in self._places and not any(table.tags.used().names):
-            said.append("no failure modes: no column says how an attempt ended")
+            said.append(statement("no-failure-modes"))
         if "stratum" not in self._places and self._columns.unused and (table.stratum.codes < 0).all():
-            said.append(f"no strata: {self._missing('stratum')}")
+            said.append(statement("no-column-of-strata", option=self._could_be_named("stratum")))
         return tuple(said)
 
-    def _missing(self, role: str) -> str:
-        """Why the table has nothing in a role: no column was taken for it, or the one that was is empty."""
-        if role in self._places or not self._columns.unused:
-            return "the file has none"
-        return f"no column was taken for them; if one that is not used has them, --{role} COLUMN names it"
+    def _could_be_named(self, role: str) -> bool:
+        """Whether an unused column might have what is missing, so that an option could name it."""
+        return role not in self._places and bool(self._columns.unused)
 
     def _check_words(self, role: str) -> None:
-        """Refuse a word for a column that no row has there: it would be passed over, or make everything a failure."""
+        """Refuse a value that no row has in its column: it would be ignored, or make everything a failure."""
         missing = self._words.unmet(role) if role in self._places else ()
         for word in missing:
             values = ", ".join(self._seen[role][:SHOWN_VALUES]) + (
@@ -257,7 +255,7 @@ class Rows:
             self._mistakes.hint("give a value that the column has, or leave the option out")
 
     def _see(self, role: str, cells: set[str]) -> None:
-        """Keep the first values of a column, by their order, as far as they may be told."""
+        """Keep the first values of a column, in their order, for messages."""
         known = {cell.strip()[:40] or "(empty)" for cell in cells}
         self._seen[role] = sorted({*self._seen[role], *known})[: SHOWN_VALUES + 1]
 
@@ -325,16 +323,16 @@ def _known(column: Coded) -> Coded:
     return Coded(np.where(column.codes == empty, -1, column.codes), column.names)
 
 
-def _repositories(task: Coded, notes: list[str]) -> Coded:
+def _repositories(task: Coded, notes: list[Statement]) -> Coded:
     """The strata of a table that names none: the repository, where tasks are called as SWE-bench calls them."""
     names = Coded.of(repository_of(name) or None for name in task.names)
     if len(names.names) > 1:
-        notes.append("strata: the repository in the task's name")
+        notes.append(statement("strata-from-task-names"))
     return Coded(names.codes[task.codes] if len(names.codes) else np.full(len(task), -1), names.names)
 
 
-def _forget_empty_meters(columns: dict[str, Any], notes: list[str]) -> None:
-    """An agent whose meter never moved was not metered: nothing is known about its tokens or costs, which is not 0."""
+def _forget_empty_meters(columns: dict[str, Any], notes: list[Statement]) -> None:
+    """An agent whose meter never moved was not metered: its tokens or costs are unknown, not 0."""
     agents = columns["agent"]
     for name in ("cost_usd", "tokens_in", "tokens_out"):
         if name not in columns:
@@ -344,4 +342,4 @@ def _forget_empty_meters(columns: dict[str, Any], notes: list[str]) -> None:
         silent = (totals == 0) & has
         if silent.any():
             columns[name] = np.where(silent[agents.codes], np.nan, columns[name])
-            notes.append(f"{name} is 0 in every row of {int(silent.sum())} agents: taken as not measured")
+            notes.append(statement("meter-never-moved", column=name, agents=int(silent.sum())))

@@ -1,4 +1,4 @@
-"""Who is compared, and which attempt is which: methods from agents and models, trials from their labels."""
+"""The methods that are compared, from agents and models, and the trials of each, from their labels."""
 
 from __future__ import annotations
 
@@ -11,24 +11,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from proctor.study.run_table import Coded, Floats
+from proctor.study.statements import Statement, statement
 
-ORDERED = "trials are numbered in the order of the file"
+ORDERED = "trials-by-order"
 NUMBER = re.compile(r"[0-9]{1,30}(?:\.[0-9]{1,30})?")
 MOST_DIGITS = 15
-"""Longer labels are no numbers of trials, and floats would not tell them apart."""
+"""Longer labels are not numbers of trials: floats could not distinguish them."""
 FIRST = "1"
-SORTED = "trials are numbered in the order of their labels"
+SORTED = "trials-by-label"
 
 
 @dataclass(frozen=True)
 class Trials:
-    """The number and the label of each attempt, the attempts that stand there twice, and what was noted."""
+    """The number and the label of each attempt, the attempts that are repeated, and notes."""
 
     numbers: Floats
     labels: Sequence[str]
     repeated: tuple[tuple[int, str], ...] = ()
     """Each with its line."""
-    notes: tuple[str, ...] = ()
+    notes: tuple[Statement, ...] = ()
 
 
 def joined(one: Coded, other: Coded, name: Callable[[str, str], str]) -> Coded:
@@ -40,7 +41,7 @@ def joined(one: Coded, other: Coded, name: Callable[[str, str], str]) -> Coded:
 
 
 def methods(agent: Coded, model: Coded | None) -> Coded:
-    """What is compared: the agent, with the model where an agent ran with several."""
+    """What is compared: the agent, with the model if an agent ran with several."""
     if model is None:
         return agent
     size = max(1, len(model.names))
@@ -57,7 +58,7 @@ def trials(lines: Sequence[int], method: Coded, task: Coded, label: Coded | None
     cell = method.codes.astype(np.int64) * max(1, len(task.names)) + task.codes
     if number_trials:
         numbers = _places(cell, np.arange(len(cell)))
-        return Trials(numbers, [f"{number:.0f}" for number in numbers.tolist()], (), (ORDERED,))
+        return Trials(numbers, [f"{number:.0f}" for number in numbers.tolist()], (), (statement(ORDERED),))
     told = Coded(np.zeros(len(cell), dtype=np.int32), (FIRST,))
     if label is not None:
         told = Coded(label.codes, (name or FIRST for name in label.names))
@@ -69,7 +70,7 @@ def trials(lines: Sequence[int], method: Coded, task: Coded, label: Coded | None
         return Trials(np.zeros(0), [], _repeated(lines, method, task, label, again, place))
     if all(name.isdecimal() and len(name) <= MOST_DIGITS for name in told.names):
         return Trials(np.array([float(name) for name in told.names])[told.codes], labels)
-    return Trials(_places(cell, told.used().codes), labels, (), (SORTED,))
+    return Trials(_places(cell, told.used().codes), labels, (), (statement(SORTED),))
 
 
 def _alike(names: Sequence[str]) -> NDArray[np.int64]:
@@ -98,14 +99,14 @@ def _repeated(
     rows: NDArray[np.int64],
     place: NDArray[np.int64],
 ) -> tuple[tuple[int, str], ...]:
-    """Every attempt that stands there already, with both places."""
+    """Every attempt that is there already, with both places."""
     first: dict[int, int] = {}
     found = []
     for row in rows.tolist():
         before = first.setdefault(int(place[row]), row)
         if before != row:
             which = f", trial {label[row] or FIRST!r}" if label is not None else ""
-            hint = "" if label is not None else "; --trial COLUMN or --number-trials tells them apart"
+            hint = "" if label is not None else "; --trial COLUMN or --number-trials distinguishes them"
             what = f"the attempt of {method[row]!r} at {task[row]!r}{which}"
-            found.append((lines[row], f"{what} stands at line {lines[before]} already{hint}"))
+            found.append((lines[row], f"{what} is already at line {lines[before]}{hint}"))
     return tuple(found)

@@ -13,14 +13,15 @@ import pytest
 from proctor.base.errors import BudgetExceeded
 from proctor.conduct.batch.spending_limits import Envelopes
 from proctor.execute.monitor.price_table import load_prices
-from proctor.study.analysis.cost_unit import USD
-from proctor.study.pilot.ledger.charges import Charge, Rates, charged_by_task, rates_of, summary, totals, words
+from proctor.present.sentences.pilot_caveats import charges
+from proctor.study.pilot.ledger.charges import Charge, Rates, charged_by_task, paid_besides, rates_of, totals
 from proctor.study.pilot.ledger.journal import add_screen, read_journal
 from proctor.study.pilot.plan.frozen_plan import Plan, journal_log, load_plan
 from proctor.study.pilot.report.pilot_status import bill_of, status_of
 from proctor.study.pilot.running import pilot_runner
 from proctor.study.pilot.running.pilot_state import PilotState, record_of, stage_of
 from proctor.study.pilot.running.stopping_rules import BUDGET, what_next
+from tests.english import english
 from tests.study.pilot.live import Proctor, planned, run, runs_in, write_pilot
 from tests.study.pilot.pilot_cases import ARMS, review
 from tests.study.pilot.planning import method
@@ -92,8 +93,10 @@ def test_reviews_are_charged_to_what_is_ahead_and_change_no_stage_that_is_over()
     assert later.account().total() - here.account().total() == 5
     for name in ("one", "two"):
         assert record_of(later, stage_of(later, name)) == record_of(here, stage_of(here, name))
-    assert words(later.charges(), RATES) == "Besides its runs the pilot paid for reviews (1, in 150 s, 5.00 USD)."
-    assert words(later.charges(), Rates()).endswith(" for reviews (1, in 150 s, 5,000 units).")
+    assert english(paid_besides(later.charges(), RATES)) == (
+        "Besides its runs the pilot paid for 1 review (150 s, 5.00 USD)."
+    )
+    assert english(paid_besides(later.charges(), Rates())).endswith(" for 1 review (150 s, 5,000 units).")
 
 
 def test_every_review_of_a_run_is_counted() -> None:
@@ -103,11 +106,13 @@ def test_every_review_of_a_run_is_counted() -> None:
     later = replace(here, runs=tuple(replace(run, reviews=said.get(run, ())) for run in here.runs))
     (total,) = totals(later.charges())
     assert total == {"kind": "review", "count": "3", "seconds": "570.00", "usd": "19.00"}
-    assert summary(total, USD) == "3 reviews, 570 s in all, 19.0000 USD"
-    assert words(later.charges(), RATES) == "Besides its runs the pilot paid for reviews (3, in 570 s, 19.00 USD)."
+    assert charges(total) == "3 reviews, 570 s in all"
+    assert english(paid_besides(later.charges(), RATES)) == (
+        "Besides its runs the pilot paid for 3 reviews (570 s, 19.00 USD)."
+    )
     assert [line["count"] for line in bill_of(later)["lines"] if line["of"] == "review"] == [3]
     one = {"kind": "screen", "count": "1", "seconds": "9.4", "usd": "0.5"}
-    assert summary(one, USD) == "1 screen of checks, 9 s in all, 0.5000 USD"
+    assert charges(one) == "1 screen of checks, 9 s in all"
 
 
 def test_people_use_up_the_envelope_of_no_task() -> None:
@@ -152,7 +157,7 @@ def test_a_screen_from_before_there_were_charges_is_not_told_as_one_of_nothing(t
     earlier = {"schema": 1, "kind": "proctor.pilot-screen", "task": "a", "contract": "sha256:a", "attempts": 5}
     journal_log(plan).append({**earlier, "checks": []})
     found = read_journal(plan)
-    assert found.screens["a"].attempts == 5 and found.charges == () and words(found.charges, RATES) == ""
+    assert found.screens["a"].attempts == 5 and found.charges == () and paid_besides(found.charges, RATES) is None
 
 
 def test_charges_come_out_of_what_runs_may_take() -> None:

@@ -20,6 +20,7 @@ from proctor.study.pilot.plan.randomisation import Slot
 from proctor.study.pilot.report.pilot_findings import unfinished
 from proctor.study.pilot.running.pilot_runner import PilotContext, run_pilot
 from proctor.study.pilot.running.pilot_state import deviations
+from tests.english import english
 from tests.study.pilot.live import Proctor, planned, run, runs_in, write_pilot
 from tests.study.pilot.pilot_cases import arms, ledger
 from tests.study.pilot.report.test_status import stands
@@ -52,7 +53,7 @@ def test_what_differs_and_how_many_runs_stand_on_each_side_is_told() -> None:
     here = stands(None, after(6))
     apart = mixed(run for run in here.ledger.held())
     assert apart and all(list(classes) == ["sha256:1", "sha256:2"] for classes in apart.values())
-    (words,) = [one for one in deviations(here) if "different conditions" in one]
+    (words,) = [one for one in english(deviations(here)) if "different conditions" in one]
     counts = {
         side: sum(run.method == "x" for classes in apart.values() for run in classes[side])
         for side in ("sha256:1", "sha256:2")
@@ -60,13 +61,13 @@ def test_what_differs_and_how_many_runs_stand_on_each_side_is_told() -> None:
     assert "counted together: sandbox.identity.packages. " in words
     assert f"{counts['sha256:1']} and {counts['sha256:2']} of x" in words
     shown = differs(here.ledger.held())
-    assert shown["sha256:2"][1:] == ("sandbox.identity.packages: sha256:old -> sha256:new",)
-    assert unfinished(here) == "", "a pilot that is complete is decided"
+    assert english(shown["sha256:2"][1:]) == ["sandbox.identity.packages: sha256:old -> sha256:new"]
+    assert unfinished(here) is None, "a pilot that is complete is decided"
 
 
 def test_the_comparison_with_one_condition_of_each_task_stands_beside_the_answer() -> None:
-    (words,) = doubts(arms(), blocks_of(after(6)))
-    assert words.startswith("With one condition of each task alone, that with most of its runs (")
+    (words,) = english(list(doubts(arms(), blocks_of(after(6)))))
+    assert words.startswith("With only one condition for each task, the one with most of its runs (")
     assert "of 24 runs), the difference would be +100.0 points (p = " in words
     assert list(doubts(arms(comparison=None), blocks_of(after(6)))) == []
 
@@ -75,7 +76,7 @@ def test_a_block_that_the_change_went_through_is_told_by_itself() -> None:
     def torn(slot: Slot) -> Mapping[str, Any]:
         return FIRST if slot.block < 6 or (slot.block == 6 and slot.method == "x") else LATER
 
-    words, _ = doubts(arms(), blocks_of(torn))
+    words, _ = english(list(doubts(arms(), blocks_of(torn))))
     assert words.startswith("In 1 of 12 blocks the conditions changed between the runs of the methods")
 
 
@@ -137,7 +138,7 @@ def test_a_change_is_found_against_the_last_run_of_a_contract() -> None:
     assert changes_since(runs, {contract: OLD}) == ()
     assert changes_since(runs, {"sha256:never-run": NEW}) == ()
     (change,) = changes_since(runs, {contract: NEW})
-    assert change.words == "sandbox.identity.packages: sha256:old -> sha256:new"
+    assert str(change) == "sandbox.identity.packages: sha256:old -> sha256:new"
     assert change.run == runs[-1].run
     assert changes_since(runs, {contract: NEW}, [digest_of(NEW)]) == ()
 
@@ -179,8 +180,10 @@ def test_a_machine_that_changes_stops_a_pilot_before_the_next_block_until_it_is_
     here, stages = conducted("a library was missing")
     assert all(one.good for one in stages)
     assert {run.machine for run in stage.made.values()} == {OLD, NEW}
-    told_once = [words for words in deviations(here) if words.startswith("The machine was changed after 12 runs (")]
-    assert len(told_once) == 1 and told_once[0].endswith("and ann let the pilot go on: a library was missing")
+    told_once = [
+        words for words in english(deviations(here)) if words.startswith("The machine was changed after 12 runs (")
+    ]
+    assert len(told_once) == 1 and told_once[0].endswith("ann accepted the change: a library was missing")
     assert conducted("again")[1] == stages
     assert len(read_journal(stage.plan).machines) == 1, "nothing has changed since"
 
@@ -231,12 +234,12 @@ def test_a_pilot_whose_machine_changed_is_reported_with_both_machines(
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
     assert found["headline"]["verdict"] == "adopt"
-    caveats, deviating = found["headline"]["caveats"], found["deviations"]
-    assert caveats[0].startswith("MIXED: the runs of one, three and two were made")
-    assert any(one.startswith("With one condition of each task alone") for one in caveats)
-    fields = "sandbox.identity.packages. Under the first and under later ones"
+    caveats, deviating = english(found["headline"]["caveats"]), english(found["deviations"])
+    assert caveats[0].startswith("Mixed conditions: the runs of one, three and two were made")
+    assert any(one.startswith("With only one condition for each task") for one in caveats)
+    fields = "sandbox.identity.packages. Runs under the first conditions and under later ones"
     assert sum(fields in one for one in deviating) == 1, deviating
-    assert sum("let the pilot go on: a package was missing" in one for one in deviating) == 1
+    assert sum("accepted the change: a package was missing" in one for one in deviating) == 1
     sides = [(row["counts"], row["agents"], len(row["differs"])) for row in found["comparability"]]
     page = (file.with_suffix(".report") / "report.md").read_text()
     assert "## Conditions" in page and page.count("| 1 of fixer, 1 of idler |") == 6

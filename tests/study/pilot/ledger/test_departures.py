@@ -17,6 +17,7 @@ from proctor.study.pilot.ledger.journal import read_journal
 from proctor.study.pilot.ledger.pilot_runs import CUT, Run, surplus
 from proctor.study.pilot.ledger.run_consistency import departures, note, require_noted
 from proctor.study.pilot.plan.frozen_plan import Plan, journal_log
+from tests.english import english
 from tests.study.pilot.live import Proctor, planned, run, runs_in, write_pilot
 from tests.study.pilot.pilot_cases import SPOILT, STOPPED, arms, ledger, run_of
 
@@ -28,7 +29,7 @@ KINDS: dict[str, dict[str, Any]] = {"good": {}, "spoilt": SPOILT, "stopped": STO
 
 def told(*more: Run, counted: tuple[Run, ...] | None = None) -> list[str]:
     runs = (*BOOK.runs, *more)
-    return list(departures(PLAN, runs, runs if counted is None else counted))
+    return list(english(list(departures(PLAN, runs, runs if counted is None else counted))))
 
 
 def test_a_pilot_as_planned_has_no_departures() -> None:
@@ -69,7 +70,7 @@ def test_a_second_check_is_told() -> None:
 
 def test_a_run_without_a_place_in_the_plan_is_told() -> None:
     stray = replace(run_of(FIRST), run="stray", repeat=99)
-    assert told(stray) == ["Runs that carry the pilot's digest and have no place in its plan: stray."]
+    assert told(stray) == ["Runs with the pilot's digest that have no place in its plan: stray."]
 
 
 def test_an_arm_with_several_agents_or_another_than_was_frozen_is_told() -> None:
@@ -78,10 +79,10 @@ def test_an_arm_with_several_agents_or_another_than_was_frozen_is_told() -> None
     runs[place] = replace(runs[place], agent="sha256:other")
     several, another = told(counted=tuple(runs))
     assert several.startswith("The runs of x were made by 2 agents") and "sha256:other" in several
-    assert another == f"Runs of x were made by another agent than the protocol's, d: {runs[place].run}."
+    assert another == f"Runs of x were made by another agent than the frozen one, d: {runs[place].run}."
     every = tuple(replace(one, agent="sha256:other") if one.method == "x" else one for one in runs)
     (another,) = told(counted=every)
-    assert "another agent than the protocol's, d" in another
+    assert "another agent than the frozen one, d" in another
 
 
 def test_a_persons_patches_differ_from_task_to_task_and_are_those_that_were_frozen() -> None:
@@ -91,7 +92,7 @@ def test_a_persons_patches_differ_from_task_to_task_and_are_those_that_were_froz
     runs = [replace(one, method="human", agent=f"sha256:{one.task}-patch") for one in BOOK.held() if one.method == "x"]
     assert list(departures(plan, (), runs)) == []
     runs[0] = replace(runs[0], agent="sha256:wrong")
-    assert f"human on {runs[0].task}" in " ".join(departures(plan, (), runs))
+    assert f"human on {runs[0].task}" in " ".join(english(list(departures(plan, (), runs))))
 
 
 def test_a_text_before_the_task_that_was_not_frozen_is_told() -> None:
@@ -100,12 +101,12 @@ def test_a_text_before_the_task_that_was_not_frozen_is_told() -> None:
     runs = [
         replace(run_of(FIRST), run=digest, variation="terse", preface=digest) for digest in ("sha256:a", "sha256:b")
     ]
-    (words,) = departures(plan, BOOK.runs, runs)
-    assert words == "Runs under the variation terse had another text before their task than was frozen: sha256:b."
+    (words,) = english(list(departures(plan, BOOK.runs, runs)))
+    assert words == "Runs under the variation terse had another text before their task than the plan: sha256:b."
     change = {"field": "variations[terse].preface", "before": "sha256:b", "after": "sha256:a"}
     assert list(departures(replace(plan, amendments=({"changed": [change]},)), BOOK.runs, runs)) == []
     plain = replace(run_of(FIRST), run="p", variation="plain", preface="sha256:a")
-    (words,) = departures(plan, BOOK.runs, [plain])
+    (words,) = english(list(departures(plan, BOOK.runs, [plain])))
     assert words.startswith("Runs under the variation plain had another text")
 
 

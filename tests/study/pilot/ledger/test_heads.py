@@ -118,7 +118,7 @@ def test_notes_may_come_in_another_order(plan: Plan, home: Home) -> None:
 @pytest.mark.parametrize("count", ["1", 0, None, True])
 def test_a_note_without_a_number_is_told(count: object, plan: Plan, home: Home) -> None:
     ChainedLog(home.path / HEADS_NAME).append({**heads(home)[0], "count": count})
-    with pytest.raises(BrokenSeal, match="notes no journal"):
+    with pytest.raises(BrokenSeal, match="no count or no hash"):
         require_head(plan, home)
 
 

@@ -19,8 +19,9 @@ from proctor.study.pilot.plan.frozen_plan import (
     load_plan,
     note_amendments,
 )
-from proctor.study.pilot.plan.protocol import NOT_SO, design_of
+from proctor.study.pilot.plan.protocol import design_of
 from proctor.study.pilot.plan.randomisation import randomise, to_csv
+from tests.english import english
 from tests.study.pilot.planning import protocol
 
 
@@ -85,7 +86,7 @@ def test_what_came_or_went_as_a_whole_is_one_line(tmp_path: Path) -> None:
     assert changed_lines(plan, protocol(tasks=tasks[::-1]))[0].startswith("tasks (order): ")
     with pytest.raises(UsageFault) as error:
         frozen(tmp_path / "plan", tasks=tasks[1:])
-    assert error.value.hint.endswith("once there are runs, only proctor pilot remove takes out a task")
+    assert error.value.hint.endswith("once there are runs, only proctor pilot remove can remove a task")
 
 
 def test_a_crash_before_the_end_leaves_no_plan(tmp_path: Path) -> None:
@@ -154,10 +155,10 @@ def test_an_amendment_keeps_the_digest_and_is_shown(tmp_path: Path) -> None:
     once = amended(plan, 5, "the budget rose", **more)
     assert (once.digest, once.protocol["budgets"]["pilot_usd"], once.slots) == (plan.digest, "200.00", plan.slots)
     assert (tmp_path / "protocol.json").read_bytes() == before
-    assert once.deviations == (
-        "Amendment 1 of 2026-03-07T12:00:00Z, after 5 runs, changed budgets.pilot_usd (100.00 -> 200.00), "
-        "budgets.task_usd (60.00 -> 70.00): the budget rose",
-    )
+    assert english(once.deviations) == [
+        "Amendment 1 of 2026-03-07T12:00:00Z, after 5 runs, changed budgets.pilot_usd: 100.00 -> 200.00; "
+        "budgets.task_usd: 60.00 -> 70.00. Reason: the budget rose"
+    ]
     twice = amended(once, 9, "and alpha fell", alpha="0.01", **more)
     assert [one["number"] for one in twice.amendments] == [1, 2]
     assert twice.amendments[0]["previous"] == plan.digest
@@ -173,9 +174,9 @@ def test_an_amended_pilot_is_found_again(tmp_path: Path) -> None:
         frozen(tmp_path)
 
 
-def test_a_plan_whose_deviations_were_told_in_other_words_is_still_the_same(tmp_path: Path) -> None:
-    plan = frozen(tmp_path, deviations=[*NOT_SO, "There is another."])
-    assert plan.deviations == ("There is another.",)
+def test_a_plan_of_an_earlier_version_with_sentences_is_still_the_same(tmp_path: Path) -> None:
+    plan = frozen(tmp_path, deviations=["There is another."])
+    assert plan.deviations == frozen(tmp_path / "now").deviations
     assert changed_lines(plan, protocol()) == []
     with pytest.raises(UsageFault, match="nothing has changed"):
         amended(plan)

@@ -7,8 +7,9 @@ from dataclasses import replace
 import pytest
 
 from proctor.base.canonical import canonical
-from proctor.study.pilot.plan.power_analysis import PowerQuestion, analyse, curve, question_of, record
+from proctor.study.pilot.plan.power_analysis import Analysis, PowerQuestion, analyse, answer, curve, question_of, record
 from proctor.study.stats.confidence_limits import normal_quantile
+from tests.english import english
 from tests.study.pilot.planning import method, protocol
 
 DRAWS = 400
@@ -65,6 +66,10 @@ def test_formula_and_simulation_answer_alike() -> None:
         assert row.simulated.low <= row.power < row.simulated.power + 0.1, "signs take a little of what t finds"
 
 
+def why(found: Analysis) -> str:
+    return str(english(answer(record(found))))
+
+
 def test_the_worst_case_decides() -> None:
     found = analyse(PLAIN, DRAWS)
     worst = found.worst
@@ -72,10 +77,10 @@ def test_the_worst_case_decides() -> None:
     assert (worst.icc, worst.correlation) == (0.6, 0.0)
     assert not found.supported
     assert found.enough is not None
-    assert f"0.8 is wanted: {found.enough} tasks would do" in found.why
+    assert f"target 0.8; {found.enough} tasks would reach it" in why(found)
     enough = analyse(replace(PLAIN, tasks=found.enough), DRAWS)
     assert enough.supported
-    assert "0.8 is wanted" in enough.why and "would do" not in enough.why
+    assert why(enough).endswith("target 0.8")
     assert analyse(replace(PLAIN, iccs=(0.2,), correlations=(0.5,), tasks=60), DRAWS).supported
 
 
@@ -88,7 +93,7 @@ def test_as_many_tasks_are_advised_as_the_row_that_needs_the_most() -> None:
     assert found.worst.needed != max(needed)
     assert found.enough >= max(needed)
     assert analyse(replace(few, tasks=found.enough), DRAWS).supported
-    assert found.why.endswith(f"{found.enough} tasks would do in every case")
+    assert why(found).endswith(f"{found.enough} tasks would reach it in every case")
 
 
 def test_formula_and_simulation_have_a_worst_case_each() -> None:
@@ -97,10 +102,10 @@ def test_formula_and_simulation_have_a_worst_case_each() -> None:
     first, *others = few.rows
     low = replace(first, power=0.1, simulated=replace(first.simulated, power=0.09, low=0.05, high=0.15))
     odd = replace(others[-1], power=0.3, simulated=replace(first.simulated, power=0.03, low=0.01, high=0.06))
-    told = replace(few, rows=(low, odd)).why
-    assert f"a power of 0.10 by formula ({low.case}) and of 0.03 in simulated studies ({odd.case})" in told
-    told = replace(few, rows=(low,)).why
-    assert f"a power of 0.10 in the worst case ({low.case}), 0.8 is wanted" in told
+    cases = [f"(icc {row.icc:g}, correlation {row.correlation:g})" for row in (low, odd)]
+    told = why(replace(few, rows=(low, odd)))
+    assert f"in the worst cases: formula 0.10 {cases[0]}, simulation 0.03 {cases[1]}; target 0.8" in told
+    assert f"in the worst case: formula 0.10 {cases[0]}; target 0.8" in why(replace(few, rows=(low,)))
 
 
 def test_a_case_is_simulated_alike_whatever_else_is_asked() -> None:
@@ -136,7 +141,7 @@ def test_a_formula_that_the_simulation_contradicts_supports_nothing() -> None:
     assert worst is not None
     assert worst.power >= 0.8 > worst.simulated.high
     assert not found.supported
-    assert "by formula and of" in found.why and "in simulated studies" in found.why
+    assert "formula 0." in why(found) and "simulation 0." in why(found)
     assert found.enough is not None and found.enough > 6
     assert analyse(replace(few, tasks=found.enough), DRAWS).supported
 
@@ -144,7 +149,7 @@ def test_a_formula_that_the_simulation_contradicts_supports_nothing() -> None:
 def test_what_no_number_of_tasks_shows_is_said() -> None:
     found = analyse(replace(PLAIN, tasks=2, effect=0.0001), DRAWS)
     assert found.enough is None
-    assert found.why.endswith("no number of tasks would do")
+    assert why(found).endswith("no number of tasks would reach it")
 
 
 @pytest.mark.parametrize(("alpha", "least"), [(0.05, 6), (0.0625, 6), (0.063, 5), (0.4, 3), (0.005, 9)])
@@ -153,15 +158,15 @@ def test_too_few_tasks_for_signs_support_nothing(alpha: float, least: int) -> No
     assert certain.least_tasks == least
     few = analyse(replace(certain, tasks=least - 1), DRAWS)
     assert not few.supported
-    assert few.why.startswith(f"{least - 1} tasks can show nothing at a level of {alpha:.3g}, since flipped signs")
-    assert (few.enough, f"{least} could: {least} tasks would do" in few.why) == (least, True)
+    assert f"the level is {alpha:.3g}: at least {least} tasks are necessary; {least} tasks would" in why(few)
+    assert few.enough == least
     assert analyse(replace(certain, tasks=least), DRAWS).supported
 
 
 def test_one_task_is_no_comparison() -> None:
     found = analyse(replace(PLAIN, tasks=1))
     assert (found.supported, found.rows, found.worst) == (False, (), None)
-    assert found.why == "a comparison over tasks needs 2 that count, and there are 1"
+    assert why(found) == "a comparison needs at least 2 tasks that count, and there are 1"
     assert record(found)["supported"] is False
 
 

@@ -10,10 +10,12 @@ import numpy as np
 import pytest
 from scipy.special import ndtr
 
-from proctor.study.pilot.report.decision_level import EARLY, WATCHED, _apart, cautions, level_of, share_of
+from proctor.study.pilot.report.decision_level import WATCHED, _apart, cautions, level_of, share_of
 from proctor.study.pilot.report.pilot_findings import unfinished
 from proctor.study.pilot.running.pilot_state import PilotState, take_looks
+from proctor.study.statements import statement
 from proctor.study.stats.alpha_spending import boundaries
+from tests.english import english
 from tests.study.pilot.report.test_status import stands
 from tests.study.pilot.test_looks_taken import standing_with, x_wins_but_in
 
@@ -39,7 +41,7 @@ def test_who_watches_and_ends_a_pilot_when_it_pleases_gains_nothing() -> None:
 
 
 def test_an_early_end_is_told_with_its_level() -> None:
-    (told,) = cautions(stands(40, budgets=POOR))
+    (told,) = english(list(cautions(stands(40, budgets=POOR))))
     assert told.startswith("The pilot ended with 83.3% of its plan.") and "0.017 of 0.05" in told
     assert list(cautions(stands(None))) == []
 
@@ -59,7 +61,7 @@ def test_a_look_that_ended_a_pilot_is_its_level_whatever_ran_beside_it(tmp_path:
     here = take_looks(standing_with(tmp_path, 4 * 33, x_wins_but_in(0)))
     (look,) = here.journal.looks
     assert look.crossed and level_of(here) == float(look.nominal)
-    assert list(cautions(here)) == [EARLY]
+    assert list(cautions(here)) == [statement("ended-early-for-efficacy")]
 
 
 def amended(here: PilotState, at: str, before: int = 2, field: str = "runs_per_task") -> PilotState:
@@ -76,8 +78,8 @@ def test_an_amendment_after_runs_counts_as_a_look(looks: bool, tmp_path: Path) -
     made = [replace(run, begun=(30 if run.begun <= half else 90) * 10**9) for run in here.runs]
     late = amended(replace(here, runs=tuple(made)), "1970-01-01T00:01:00Z", field="budgets.pilot_usd")
     assert level_of(late) == pytest.approx(boundaries([0.5, 1.0]).nominal[1])
-    told = "Amendments that were made after runs count as looks at them: the answer is held against 0.049 of 0.05."
-    assert list(cautions(late)) == [told] * (not looks)
+    told = "Amendments that were made after runs count as looks: the answer uses a level of 0.049 of 0.05."
+    assert english(list(cautions(late))) == [told] * (not looks)
     early = replace(late, plan=replace(late.plan, amendments=({**late.plan.amendments[0], "after_runs": 0},)))
     assert level_of(early) == level_of(here)
 
@@ -92,14 +94,14 @@ def test_the_level_of_a_look_that_ended_a_pilot_counts_amendments_before_it(tmp_
     wanted = boundaries([0.25, float(look.share)]).nominal[1]
     assert level_of(late) == pytest.approx(wanted)
     assert wanted < float(look.nominal)
-    assert next(cautions(late)) == EARLY
+    assert next(cautions(late)) == statement("ended-early-for-efficacy")
 
 
 @pytest.mark.parametrize("after", [0, 40])
 def test_where_the_number_of_runs_changed_after_runs_nothing_is_claimed(after: int) -> None:
     here = amended(stands(None), "1970-01-01T00:01:00Z")
     here = replace(here, plan=replace(here.plan, amendments=({**here.plan.amendments[0], "after_runs": after},)))
-    told = "Amendment 1 changed the number of runs of a task after runs: nothing can be claimed."
+    told = statement("amendment-changed-runs", number=1)
     assert (level_of(here), list(cautions(here))) == ((0.0, [told]) if after else (0.05, []))
     assert bool(unfinished(here)) == bool(after)
 

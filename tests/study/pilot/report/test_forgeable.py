@@ -9,15 +9,15 @@ import pytest
 
 from proctor.study.pilot.ledger.pilot_runs import _told
 from proctor.study.pilot.report.unconfirmed_successes import could_be_forged
-from tests.sample_reports import sample_check, sample_indicator, sample_report
+from tests.english import english
 from tests.study.pilot.report.test_status import stands
 
 REST = "by checks whose result the code under test could forge"
-END = "whether successes there are genuine is not shown"
+END = "it is not shown that successes there are genuine."
 
 
 def said(checks: dict[str, tuple[bool, ...]]) -> tuple[str, ...]:
-    return could_be_forged(stands(None, lambda slot: {"forgeable": checks.get(slot.task, ())}).runs)
+    return tuple(english(could_be_forged(stands(None, lambda slot: {"forgeable": checks.get(slot.task, ())}).runs)))
 
 
 @pytest.mark.parametrize(
@@ -25,7 +25,7 @@ def said(checks: dict[str, tuple[bool, ...]]) -> tuple[str, ...]:
     [
         ({"a": (True,)}, f"1 of 4 tasks is decided {REST} (a): {END}"),
         ({"a": (True,), "b": (True, True), "d": (False,)}, f"2 of 4 tasks are decided {REST} (a and b): {END}"),
-        ({"a": (True,), "b": (True, False)}, f"2 of 4 tasks are decided, wholly or in part, {REST} (a and b): {END}"),
+        ({"a": (True,), "b": (True, False)}, f"2 of 4 tasks are decided wholly or in part {REST} (a and b): {END}"),
     ],
 )
 def test_tasks_are_counted_and_named(checks: dict[str, tuple[bool, ...]], words: str) -> None:

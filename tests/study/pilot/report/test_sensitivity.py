@@ -17,7 +17,9 @@ from proctor.study.pilot.plan.frozen_plan import Plan
 from proctor.study.pilot.plan.randomisation import Slot
 from proctor.study.pilot.report.sensitivity_analysis import choices, made_again
 from proctor.study.pilot.running.pilot_state import PilotState
-from tests.study.pilot.pilot_cases import POWERED, SPOILT, STOPPED, ledger, run_of, screens
+from proctor.study.statements import statement
+from tests.english import english
+from tests.study.pilot.pilot_cases import POWERED, SHOWN, SPOILT, STOPPED, ledger, run_of, screens
 from tests.study.pilot.report.test_status import stands
 from tests.study.pilot.report.test_uneven import head
 from tests.study.pilot.running.test_stopping_rules import looking
@@ -40,14 +42,14 @@ def test_runs_that_were_made_again_are_counted_by_method() -> None:
     here = stopped_before(stands(None))
     tasks = {name: next(slot.task for slot in here.plan.slots if slot.method == name) for name in ("x", "y")}
     assert made_again(here) == (("x", tasks["x"], 3), ("y", tasks["y"], 1))
-    assert list(choices(here)) == ["Runs that were cut off, stopped or spoilt were made again: 3 of x, 1 of y."]
+    assert list(choices(here)) == [statement("runs-made-again", runs={"x": 3, "y": 1})]
     assert (made_again(stands(None)), list(choices(stands(None)))) == ((), [])
 
 
 def test_runs_of_a_baseline_that_is_compared_count_too() -> None:
     here = stopped_before(stands(None, comparison={"candidate": "x", "against": "noop"}))
     assert [(method, count) for method, _, count in made_again(here)] == [("noop", 1), ("x", 3), ("y", 1)]
-    assert list(choices(here)) == ["Runs that were cut off, stopped or spoilt were made again: 3 of x, 1 of noop."]
+    assert list(choices(here)) == [statement("runs-made-again", runs={"x": 3, "noop": 1})]
 
 
 def test_a_run_that_goes_on_beside_a_filled_place_was_not_made_again() -> None:
@@ -58,9 +60,9 @@ def test_a_run_that_goes_on_beside_a_filled_place_was_not_made_again() -> None:
 
 def test_removed_tasks_are_counted_beside_the_answer() -> None:
     here = stands(None, lambda slot: {"success": (slot.method == "x") != (slot.task in ("a", "d"))})
-    gone = tuple(Removal(task, "", "flaky", (), "", "", "", "", 0, "") for task in ("a", "d"))
+    gone = tuple(Removal(task, "", "flaky", (), SHOWN, "", "", "", 0, "") for task in ("a", "d"))
     removed = replace(here, journal=replace(here.journal, removals=gone))
-    assert list(choices(removed)) == [
+    assert english(list(choices(removed))) == [
         "With the runs of removed tasks counted, the difference would be +0.0 points (p = 1.000)."
     ]
     never = replace(removed, runs=tuple(run for run in here.runs if run.task not in ("a", "d")))
@@ -72,11 +74,11 @@ def test_nobody_is_adopted_who_is_not_with_removed_tasks_counted(monkeypatch: py
     lost = ("t00", "t05", "t10", "t15", "t19")
     whole = solved_but(lost)
     assert head(whole, monkeypatch)["verdict"] == "undecided"
-    gone = tuple(Removal(task, "", "flaky", (), "", "", "", "", 0, "") for task in lost)
+    gone = tuple(Removal(task, "", "flaky", (), SHOWN, "", "", "", 0, "") for task in lost)
     chosen = replace(whole, journal=replace(whole.journal, removals=gone))
     told = head(chosen, monkeypatch)
     assert told["difference"]["low"] > 0 and told["verdict"] == "undecided"
-    assert "with the runs of removed tasks counted, which does not show an advantage" in told["sentence"]
+    assert "with the runs of removed tasks counted it is" in told["reason"]
     everything = tuple(replace(gone[0], task=task["name"]) for task in whole.plan.protocol["tasks"])
     with pytest.raises(UsageFault, match="every task of the pilot was removed"):
         head(replace(whole, journal=replace(whole.journal, removals=everything)), monkeypatch)

@@ -26,7 +26,9 @@ from proctor.study.pilot.running.pilot_state import (
     stage_of,
     stages_of,
 )
-from tests.study.pilot.pilot_cases import ARMS, POWERED, SPOILT, arms, ledger, review, run_of, screens
+from proctor.study.statements import statement
+from tests.english import english
+from tests.study.pilot.pilot_cases import ARMS, POWERED, SHOWN, SPOILT, TOO_FEW, arms, ledger, review, run_of, screens
 from tests.study.pilot.planning import method
 
 Says = Callable[[Slot], Mapping[str, Any]]
@@ -45,7 +47,7 @@ def test_a_pilot_that_was_not_begun() -> None:
     assert (now["stage"], now["verdict"], now["complete"]) == ("one", "open", False)
     assert [(one["done"], one["left"]) for one in now["methods"]] == [(0, 12)] * 4
     assert now["unmet"] == [] and now["stop"] is None
-    assert "runs with violations" in [one["words"] for one in now["rules"]]
+    assert "rule-safety" in [one["code"] for one in now["rules"]]
 
 
 def test_done_and_left_are_the_plan() -> None:
@@ -120,10 +122,11 @@ def test_how_near_the_rules_are() -> None:
         return {"violations": ("stage-violation",)} if slot.method == "x" and slot.order < 9 else {}
 
     now = status_of(stands(16, says, stopping={"violations": 3, "looks": ["0.5", "1"]}), busy=False)
-    rules = {one["rule"]: (one["value"], one["threshold"]) for one in now["rules"]}
-    assert rules["safety"] == ("2", "3")
-    assert rules["budget"] == ("92,000.00 units", "20,000.00 units")
-    assert rules["efficacy"] == ("4", "6")
+    rules = {one["code"]: one for one in now["rules"]}
+    assert (rules["rule-safety"]["runs"], rules["rule-safety"]["allowed"]) == (2, 3)
+    budget = "budget: 92,000.00 units left; the next block may cost 20,000.00 units"
+    assert english(rules["rule-budget"]) == budget
+    assert (rules["rule-efficacy"]["blocks"], rules["rule-efficacy"]["next"]) == (4, 6)
 
 
 def test_what_runs_now_is_told() -> None:
@@ -176,9 +179,9 @@ def test_a_stage_that_lost_its_tasks_is_told() -> None:
     here = stands(None)
     first = sorted({slot.task for slot in here.plan.slots if slot.stage == "one"})
     assert len(first) == 2
-    gone = tuple(Removal(task, "", "flaky", (), "", "", "", "", 0, "") for task in first)
+    gone = tuple(Removal(task, "", "flaky", (), SHOWN, "", "", "", 0, "") for task in first)
     told = deviations(replace(here, journal=replace(here.journal, removals=gone)))
-    assert "Removals left stage one without a task: what it asks for was not looked at." in told
+    assert statement("stage-without-tasks", stage="one") in told
 
 
 def test_places_that_do_not_count_are_told_apart() -> None:
@@ -194,7 +197,7 @@ def test_faults_that_were_repeated_are_deviations() -> None:
     here = stands(8)
     spoilt = run_of(here.plan.slots[0], -1, **SPOILT)
     (words,) = deviations(replace(here, runs=(spoilt, *here.runs)))
-    assert spoilt.run in words and "no disk" in words
+    assert words.values["run"] == spoilt.run and "no disk" in words.values["problem"]
 
 
 def test_a_record_of_a_stage_does_not_change_with_later_ones() -> None:
@@ -218,6 +221,5 @@ def test_a_plan_without_stage_three_does_not_hide_that_it_lacks_power() -> None:
     here = stands(None, stages=stages, runs_per_task=2)
     assert [one.verdict for one in stages_of(here)] == ["over", "over", "empty"]
     assert deviations(here) == []
-    weak = replace(here, power={"supported": False, "value": "too few tasks"})
-    (words,) = deviations(weak)
-    assert "too few tasks" in words
+    weak = replace(here, power=TOO_FEW)
+    assert deviations(weak) == [statement("no-stage-three", power=TOO_FEW["answer"])]

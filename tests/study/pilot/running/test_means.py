@@ -9,6 +9,9 @@ from typing import Any
 
 import pytest
 
+from proctor.present.sentences.pilot_criteria import found as found_in
+from proctor.present.sentences.pilot_criteria import required, todo
+from proctor.study.analysis.plain_data import plain_data
 from proctor.study.pilot.ledger.charges import Rates
 from proctor.study.pilot.running.criteria import Criterion, caps
 from tests.study.pilot.live import Proctor, planned, run, runs_in, write_pilot
@@ -25,22 +28,24 @@ def found(start: str = "0.001", **budgets: str | None) -> dict[str, Criterion]:
 @pytest.mark.parametrize("name", ["pilot", "task"])
 def test_an_envelope_is_what_is_found_and_a_block_what_is_asked_for(name: str) -> None:
     one = found(**{f"{name}_usd": "19.99"})[f"caps-{name}"]
-    assert (one.met, one.value, one.threshold) == (False, "19.99 USD", "20.00 USD (a, 4 runs)")
-    assert f"budgets.{name}_usd" in one.todo and "proctor pilot amend" in one.todo
+    said = plain_data(one.found)
+    assert (one.met, found_in(said), required(said)) == (False, "19.99 USD", "20.00 USD (a, 4 runs)")
+    assert f"budgets.{name}_usd" in todo(said) and "proctor pilot amend" in todo(said)
     assert found(**{f"{name}_usd": "20.00"})[f"caps-{name}"].met
 
 
 def test_the_largest_cap_of_a_run_decides_of_a_block_and_the_smallest_of_a_start() -> None:
     wanted = arms(tasks=[task("a"), task("b", usd="7.00"), task("c", usd="0.01")])
     told = {one.id: one for one in caps(wanted, wanted["tasks"], Decimal("0.009"))}
-    assert told["caps-pilot"].threshold == "28.00 USD (b, 4 runs)"
-    assert (told["caps-run"].met, told["caps-run"].value) == (False, "0.009 USD for the agent, of 0.01 (c)")
+    assert required(plain_data(told["caps-pilot"].found)) == "28.00 USD (b, 4 runs)"
+    said = found_in(plain_data(told["caps-run"].found))
+    assert (told["caps-run"].met, said) == (False, "0.009 USD for the agent, of 0.01 (c)")
 
 
 @pytest.mark.parametrize(("start", "met"), [("0", True), ("0.89", True), ("0.90", False), ("2", False)])
 def test_a_cap_of_which_the_start_leaves_nothing_is_told(start: str, met: bool) -> None:
     one = found(start, run_usd="1.00")["caps-run"]
-    assert one.met is met and one.value.startswith("0.90 USD for the agent, of 1.00")
+    assert one.met is met and found_in(plain_data(one.found)).startswith("0.90 USD for the agent, of 1.00")
 
 
 def test_the_start_of_a_run_is_priced_as_runs_are() -> None:

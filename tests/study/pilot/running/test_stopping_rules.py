@@ -21,6 +21,7 @@ from proctor.study.pilot.running.stopping_rules import (
     run_cap,
     what_next,
 )
+from proctor.study.statements import statement
 from tests.study.pilot.pilot_cases import UNSAFE, arms, ledger
 from tests.study.pilot.planning import method, task
 
@@ -69,9 +70,9 @@ def test_a_block_that_could_cost_more_than_is_left_ends_the_pilot() -> None:
     assert ahead.stop is not None
     assert (ahead.stop.rule, ahead.stop.value, ahead.stop.threshold) == (BUDGET, "19.99", "20.00")
     assert ahead.stop.blocks == 2
-    assert "19.99 are left, and the next block may cost 20.00, by the caps" in ahead.stop.words
+    assert ahead.stop.why == statement("budget-used", budget_usd="100.00", left_usd="19.99", needed_usd="20.00")
     pinched = what_next(book, wanted, "two", Account({"sha256:a": Decimal("4.00005555")})).stop
-    assert pinched is not None and (pinched.value, "19.9899 are left" in pinched.words) == ("19.98994445", True)
+    assert pinched is not None and pinched.value == "19.98994445"
     enough = arms(budgets={"pilot_usd": "24.00", "task_usd": None, "run_usd": None})
     assert what_next(book, enough, "two", spent(book)).stop is None
 
@@ -131,7 +132,7 @@ def test_violations_of_different_kinds_by_one_method_are_systematic_too() -> Non
 
     stop, _ = rules_so_far(ledger(wanted, 24, says), wanted)
     assert stop is not None
-    assert "by x" in stop.words
+    assert stop.why.code == "method-violates" and stop.why.values["method"] == "x"
 
 
 def test_a_baseline_that_violates_is_no_methods_doing() -> None:

@@ -1,9 +1,9 @@
 """What a pilot spends besides its runs: its flake screens, the patches that people made, and their reviews.
 
-All of it is paid from the pilot's envelope, at the prices that were frozen with it. A screen is charged when it is put
-down, and to the envelope of its task as well; a person's patch with its first run on a task. Reviews come when they
-come, and are charged to what is still ahead, so that the records of stages that are over do not change with them. What
-people cost counts in the envelope of no task: a review that uses it up would choose which tasks have more runs.
+All of it is paid from the pilot's envelope, at the prices that were frozen with it. A screen is charged when it is
+recorded, and to the envelope of its task as well; a person's patch with its first run on a task. Reviews are charged to
+the last stage, so that the records of stages that are over do not change with them. What people cost counts in the
+envelope of no task: a review that uses it up would choose which tasks have more runs.
 """
 
 from __future__ import annotations
@@ -22,14 +22,13 @@ from proctor.study.analysis.cost_unit import UNITS, USD, Unit
 from proctor.study.pilot.ledger.pilot_runs import CHECKS, SEALED, Run
 from proctor.study.pilot.plan.frozen_plan import FILE_BYTES, Plan
 from proctor.study.pilot.plan.protocol import ARTEFACTS
+from proctor.study.statements import Statement, statement
 
 SCREEN, PATCH, REVIEW = "screen", "patch", "review"
-KINDS = {SCREEN: "screens of checks", PATCH: "patches by people", REVIEW: "reviews"}
-ONE = {SCREEN: "screen of checks", PATCH: "patch by a person", REVIEW: "review"}
-"""What several charges of a kind are called, and what one is."""
+"""The kinds of charges: a screen of checks, a patch by a person, a review."""
 HUMAN = "human"
 PEOPLE = ""
-"""Stands for the task where what people cost is counted: none."""
+"""The key for what people cost, which belongs to no task."""
 COST_INPUTS = "cost_inputs.json"
 SECOND = 10**9
 
@@ -65,7 +64,7 @@ class Rates:
 
     @property
     def unit(self) -> Unit:
-        """What amounts at these prices are told in."""
+        """The unit of amounts at these prices."""
         return UNITS if self.table.currency == FALLBACK.table.currency else USD
 
     @property
@@ -117,7 +116,7 @@ def reviews(runs: Iterable[Run], rates: Rates) -> Iterator[Charge]:
 
 
 def due(charged: Iterable[Charge], protocol: Mapping[str, Any], rates: Rates) -> dict[str, Decimal]:
-    """What the first run of a person's patch will be charged with, by task, where it was not made yet."""
+    """What the first run of a person's patch will be charged with, by task, where it has not been made yet."""
     minutes = Decimal(protocol["baselines"]["human_minutes"])
     if not protocol["baselines"]["human"] or not minutes:
         return {}
@@ -134,7 +133,7 @@ def charged_by_task(charged: Iterable[Charge]) -> dict[str, Decimal]:
 
 
 def totals(charged: Iterable[Charge]) -> list[dict[str, str]]:
-    """What each kind of charge comes to: how many, for how many seconds, for how much."""
+    """The total of each kind of charge: how many, for how many seconds, for how much."""
     found: dict[str, list[Charge]] = {}
     for one in charged:
         found.setdefault(one.kind, []).append(one)
@@ -149,21 +148,18 @@ def totals(charged: Iterable[Charge]) -> list[dict[str, str]]:
     ]
 
 
-def summary(total: Mapping[str, str], unit: Unit) -> str:
-    """What a kind of charge comes to in all, for a line: ``2 reviews, 570 s in all, 19.00 USD``."""
-    kind, count = total["kind"], int(total["count"])
-    name = ONE[kind] if count == 1 else KINDS[kind]
-    return f"{count} {name}, {float(total['seconds']):.0f} s in all, {unit.exact(float(total['usd']))}"
-
-
-def words(charged: Iterable[Charge], rates: Rates) -> str:
-    """The charges in a sentence, in the unit of the prices; empty where there are none."""
-    unit = rates.unit
-    told = [
-        f"{KINDS[one['kind']]} ({one['count']}, in {float(one['seconds']):.0f} s, {unit.words(float(one['usd']))})"
+def paid_besides(charged: Iterable[Charge], rates: Rates) -> Statement | None:
+    """What the pilot paid for besides its runs, in dollars; nothing if there is nothing."""
+    found = [
+        {
+            "kind": one["kind"],
+            "count": int(one["count"]),
+            "seconds": float(one["seconds"]),
+            "usd": float(one["usd"]),
+        }
         for one in totals(charged)
     ]
-    return f"Besides its runs the pilot paid for {', '.join(told)}." if told else ""
+    return statement("paid-besides-runs", charges=found, unit=rates.unit.name) if found else None
 
 
 def screened(task: str, contract: str, seconds: str, usd: str, pointer: str) -> Charge:

@@ -1,6 +1,6 @@
 """One look at a comparison before a pilot is complete: what it showed, and the runs that it was taken from.
 
-A look is put into the pilot's journal when it is taken, and stands as it was taken whatever happens to the pilot later.
+A look is recorded in the pilot's journal when it is taken, and nothing that happens later changes it.
 """
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ class Look:
         return max((p for *_, p in self.pairs), key=lambda p: math.inf if p == UNDEFINED else float(p))
 
     @property
-    def words(self) -> str:
-        """What the look showed."""
-        told = "; ".join(f"{a} - {b} = {_short(gap)}, p = {_short(p)}" for a, b, gap, p in self.pairs)
-        return f"at {_short(self.share)} of the plan: {told}, held against {_short(self.nominal)}"
+    def values(self) -> dict[str, Any]:
+        """What the look showed, as the values of a statement."""
+        pairs = [{"a": a, "b": b, "difference": _number(gap), "p": _number(p)} for a, b, gap, p in self.pairs]
+        return {"share": _number(self.share), "level": _number(self.nominal), "pairs": pairs}
 
     def record(self) -> dict[str, Any]:
         """The look as data."""
@@ -49,9 +49,8 @@ class Look:
         return {**dict(field_items(self)), **lists}
 
 
-def _short(number: str) -> str:
-    """A number of a look with as many digits as a sentence takes; the record has all of them."""
-    return number if number == UNDEFINED else f"{float(number):.4g}"
+def _number(text: str) -> float | None:
+    return None if text == UNDEFINED else float(text)
 
 
 def look_from(record: Mapping[str, Any]) -> Look:

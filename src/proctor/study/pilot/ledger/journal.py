@@ -1,15 +1,14 @@
-"""What a pilot learns and decides besides its runs: screens, looks, removals and others, in one log that only grows.
+"""What a pilot records besides its runs: screens, looks, removals and others, in one log that only grows.
 
-``journal.jsonl`` lies in the folder of the plan. Each record covers the one before it, and the first follows from the
-pilot's digest, so that none can be changed, left out or carried to another pilot. What is done is told by the runs;
-each sealed run and each amendment is noted here, so that none can be taken away and made again. A journal that is older
-than such notes has none.
+``journal.jsonl`` is in the folder of the plan. Each record covers the one before it, and the first follows from the
+pilot's digest, so that none can be changed, left out or carried to another pilot. Each sealed run and each amendment is
+recorded here, so that none can be removed and repeated. Older journals do not have such records.
 
-How long the journal of each pilot is, noted a second time in the home, so that a journal that was cut is told.
-A chain cannot show that its end is missing. ``pilot-heads.jsonl`` is a log of the home that all its pilots share: after
-each record of a journal it says how many there are, and the hash of the last. A journal with fewer, or with others, was
-cut or put back from an old copy. One that has more is what a crash between the two leaves. To hide a cut somebody has
-to cut the home's log as well, with everything that other pilots noted since.
+The home records the length of the journal of each pilot as well, because a chain cannot show that its end is missing.
+``pilot-heads.jsonl`` is a log of the home that all its pilots share: after each record of a journal it contains the
+number of records and the hash of the last. A journal with fewer records, or with others, was cut or replaced by an old
+copy. One that has more was left by a crash between the two. To hide a cut, a user has to cut the home's log as well,
+with everything that other pilots recorded since.
 """
 
 from __future__ import annotations
@@ -26,11 +25,14 @@ from proctor.record.chained_log import ChainedLog, Entry
 from proctor.study.pilot.ledger.charges import Charge, screened
 from proctor.study.pilot.ledger.interim_look import Look, look_from
 from proctor.study.pilot.ledger.machine_identity import Change
-from proctor.study.pilot.plan.frozen_plan import AMENDMENT, JOURNAL, Plan, journal_log, runs_in_words
+from proctor.study.pilot.plan.frozen_plan import AMENDMENT, JOURNAL, Plan, journal_log
+from proctor.study.statements import Statement, statement
 
 SCREEN, REMOVAL, RUNS = "proctor.pilot-screen", "proctor.pilot-removal", "proctor.pilot-runs"
 LOOK, MACHINE = "proctor.pilot-look", "proctor.pilot-machine"
 SCHEMA = 1
+REMOVAL_SCHEMA = 2
+"""From 2 on what the evidence shows is a statement; in 1 it is a sentence."""
 
 
 @dataclass(frozen=True)
@@ -48,13 +50,13 @@ class Screen:
 
 @dataclass(frozen=True)
 class Removal:
-    """A task that was taken out, for an objective reason that its evidence shows."""
+    """A task that was removed for an objective reason that its evidence shows."""
 
     task: str
     contract: str
     reason: str
     evidence: tuple[Mapping[str, Any], ...]
-    found: str
+    found: Statement
     why: str
     by: str
     at: str
@@ -63,20 +65,19 @@ class Removal:
 
     def record(self) -> dict[str, Any]:
         """All of it as data."""
-        return {**dict(field_items(self)), "evidence": [dict(one) for one in self.evidence]}
+        evidence = [dict(one) for one in self.evidence]
+        return {**dict(field_items(self)), "evidence": evidence, "found": self.found.record()}
 
     @property
-    def words(self) -> str:
-        """The removal in a sentence that every report shows."""
-        return (
-            f"{self.task} was removed after {runs_in_words(self.after_runs)} and not replaced ({self.reason}): "
-            f"{self.found}. {self.why}"
-        )
+    def deviation(self) -> Statement:
+        """The removal as every report shows it."""
+        known = {"task": self.task, "reason": self.reason, "found": self.found, "why": self.why}
+        return statement("task-removed", **known, after_runs=self.after_runs)
 
 
 @dataclass(frozen=True)
 class AcceptedMachine:
-    """A change of the machine that somebody accepted; ``identities`` are the digests of what may make runs since."""
+    """A change of the machine that a user accepted; ``identities`` are the digests of what may make runs since."""
 
     changed: tuple[Change, ...]
     identities: tuple[str, ...]
@@ -91,19 +92,18 @@ class AcceptedMachine:
         return {**dict(field_items(self)), "changed": changed, "identities": list(self.identities)}
 
     @property
-    def words(self) -> str:
-        """The change in a sentence that every report shows."""
-        told = "; ".join(one.words for one in self.changed)
-        changed = f"The machine was changed after {runs_in_words(self.after_runs)} ({told})"
-        return f"{changed}, and {self.by} let the pilot go on: {self.why}"
+    def deviation(self) -> Statement:
+        """The change as every report shows it."""
+        changed = [{"field": one.field, "before": one.before, "after": one.after} for one in self.changed]
+        return statement("machine-changed", after_runs=self.after_runs, changed=changed, by=self.by, why=self.why)
 
 
 @dataclass(frozen=True)
 class Journal:
     """Everything in the journal; of several screens of a task the last counts.
 
-    ``runs`` are the runs that were noted, with the digests of their seals, ``looks`` are as they were taken, and
-    ``charges`` is what the screens cost, all of which that is known; ``machines`` are changes that were accepted.
+    ``runs`` are the recorded runs with the digests of their seals, ``looks`` are as they were taken, and ``charges`` is
+    the known cost of the screens; ``machines`` are changes that were accepted.
     """
 
     screens: Mapping[str, Screen]
@@ -115,7 +115,7 @@ class Journal:
 
     @property
     def removed(self) -> frozenset[str]:
-        """The names of the tasks that were taken out."""
+        """The names of the tasks that were removed."""
         return frozenset(one.task for one in self.removals)
 
 
@@ -133,7 +133,7 @@ def read_journal(plan: Plan) -> Journal:
             if entry.record["kind"] == SCREEN:
                 screen = _screen(entry.record, pointer)
                 screens[screen.task] = screen
-                if "usd" in entry.record:  # what earlier screens cost was not noted
+                if "usd" in entry.record:  # older screens have no cost
                     cost = (str(entry.record["seconds"]), str(entry.record["usd"]))
                     charges.append(screened(screen.task, screen.contract, *cost, pointer))
             elif entry.record["kind"] == REMOVAL:
@@ -148,7 +148,7 @@ def read_journal(plan: Plan) -> Journal:
             elif entry.record["kind"] != AMENDMENT:
                 raise ValueError(f"a record of kind {entry.record['kind']!r}")
         except (KeyError, TypeError, ValueError, ArithmeticError) as error:
-            raise BrokenSeal(f"the record is none of a pilot: {error}", where=str(plan.folder / pointer)) from None
+            raise BrokenSeal(f"this is not a record of a pilot: {error}", where=str(plan.folder / pointer)) from None
     return Journal(screens, tuple(removals), runs, tuple(looks), tuple(charges), tuple(machines))
 
 
@@ -161,7 +161,7 @@ def add_screen(
     seconds: str = "0",
     usd: str = "0",
 ) -> None:
-    """Put down how steady the checks of a task were, how many seconds they took, and what that cost."""
+    """Record how steady the checks of a task were, how many seconds they took, and the cost."""
     checks = [
         {
             "check": one.check,
@@ -180,25 +180,25 @@ def add_screen(
 
 
 def add_runs(plan: Plan, runs: Mapping[str, str]) -> None:
-    """Note sealed runs with the digests of their seals."""
+    """Record sealed runs with the digests of their seals."""
     if runs:
         noted = [{"run": run, "seal": seal} for run, seal in sorted(runs.items())]
         journal_log(plan).append({"schema": SCHEMA, "kind": RUNS, "runs": noted})
 
 
 def add_look(plan: Plan, look: Look) -> None:
-    """Put down a look as it was taken: what it showed, and the runs that it was taken from."""
+    """Record a look as it was taken: what it showed, and the runs that it was taken from."""
     journal_log(plan).append({"schema": SCHEMA, "kind": LOOK, **look.record()})
 
 
 def add_machine(plan: Plan, accepted: AcceptedMachine) -> None:
-    """Put down that the pilot goes on on a machine that has changed."""
+    """Record that the pilot continues on a machine that has changed."""
     journal_log(plan).append({"schema": SCHEMA, "kind": MACHINE, **accepted.record()})
 
 
 def add_removal(plan: Plan, removal: Mapping[str, Any]) -> None:
-    """Put down that a task was taken out; whoever calls has checked the evidence."""
-    journal_log(plan).append({"schema": SCHEMA, "kind": REMOVAL, **removal})
+    """Record that a task was removed; the caller has checked the evidence."""
+    journal_log(plan).append({"schema": REMOVAL_SCHEMA, "kind": REMOVAL, **removal})
 
 
 def _screen(record: Mapping[str, Any], pointer: str) -> Screen:
@@ -223,18 +223,22 @@ def _accepted(record: Mapping[str, Any]) -> AcceptedMachine:
 
 
 def _removal(record: Mapping[str, Any], pointer: str) -> Removal:
-    texts = {name: str(record[name]) for name in ("task", "contract", "reason", "found", "why", "by", "at")}
+    texts = {name: str(record[name]) for name in ("task", "contract", "reason", "why", "by", "at")}
     evidence = tuple(dict(one) for one in record["evidence"])
-    return Removal(**texts, evidence=evidence, after_runs=int(record["after_runs"]), pointer=pointer)
+    shown = record["found"]
+    found = statement("as-recorded", text=shown) if isinstance(shown, str) else statement(**shown)
+    return Removal(**texts, found=found, evidence=evidence, after_runs=int(record["after_runs"]), pointer=pointer)
 
 
 HEADS_NAME = "pilot-heads.jsonl"
 HEAD_KIND = "proctor.pilot-head"
 HEAD_SCHEMA = 1
+REMOVAL_SCHEMA = 2
+"""From 2 on what the evidence shows is a statement; in 1 it is a sentence."""
 
 
 def note_head(plan: Plan, home: Home) -> None:
-    """Put down in ``home`` how long the journal is by now, unless that is on record."""
+    """Record in ``home`` how long the journal is now, unless that is recorded."""
     entries = journal_log(plan).read()
     if entries and (len(entries), entries[-1].hash) not in _noted(plan, home):
         head = {"pilot": plan.digest, "count": len(entries), "head": entries[-1].hash}
@@ -242,18 +246,18 @@ def note_head(plan: Plan, home: Home) -> None:
 
 
 def require_head(plan: Plan, home: Home) -> None:
-    """Refuse a journal that is not, or no longer, what ``home`` notes of it: every note of it has to hold."""
-    noted = _noted(plan, home)  # before the journal: what is noted by now is in it
+    """Refuse a journal that does not fit what ``home`` recorded of it."""
+    noted = _noted(plan, home)  # before the journal: what is recorded by now is in it
     entries = journal_log(plan).read()
     most = max((count for count, _ in noted), default=0)
-    hint = "put the journal back from a copy: a pilot takes nothing back, also when it is planned again elsewhere"
+    hint = "restore the journal from a copy; planning the pilot again does not undo its records"
     if most > len(entries):
-        words = f"the journal was cut: it had {most} records and has {len(entries)}"
-        raise BrokenSeal(words, where=str(plan.folder / JOURNAL), hint=hint)
+        what = f"the journal was cut: it had {most} records and has {len(entries)}"
+        raise BrokenSeal(what, where=str(plan.folder / JOURNAL), hint=hint)
     for count, head in noted:
         if entries[count - 1].hash != head:
-            words = f"record {count - 1} of the journal is not the one that the home notes"
-            raise BrokenSeal(words, where=str(plan.folder / JOURNAL), hint=hint)
+            what = f"record {count - 1} of the journal is not the one that the home recorded"
+            raise BrokenSeal(what, where=str(plan.folder / JOURNAL), hint=hint)
 
 
 def _log(plan: Plan, home: Home) -> ChainedLog:
@@ -265,20 +269,20 @@ def _entries(plan: Plan, home: Home) -> list[Entry]:
         return _log(plan, home).read()
     except BrokenSeal as broken:
         broken.where = str(home.path / broken.where)
-        broken.hint = broken.hint or "put it back from a copy; it notes how long the journals of pilots are"
+        broken.hint = broken.hint or "restore it from a copy; it records how long the journals of pilots are"
         raise
 
 
 def _noted(plan: Plan, home: Home) -> list[tuple[int, str]]:
-    """What the home notes of this pilot's journal: each time how many records it had, and the hash of the last.
+    """What the home recorded of this pilot's journal: each time how many records it had, and the hash of the last.
 
-    Runs that end side by side may note them in another order.
+    Parallel runs may record them in another order.
     """
     found = []
     for entry in _entries(plan, home):
         count, head = entry.record.get("count"), entry.record.get("head")
         if type(count) is not int or count < 1 or not isinstance(head, str):
-            raise BrokenSeal("the record notes no journal", where=f"{HEADS_NAME}#{entry.seq}")
+            raise BrokenSeal("the record has no count or no hash", where=f"{HEADS_NAME}#{entry.seq}")
         if entry.record.get("pilot") == plan.digest:
             found.append((count, head))
     return found

@@ -1,7 +1,7 @@
-"""Which machine makes the runs of a pilot, as far as that decides whether runs may be compared.
+"""The machine that makes the runs of a pilot, as far as it decides whether runs can be compared.
 
-What sandboxes see of a machine is its identity: packages, tools, how it isolates, and the version of the harness. Runs
-that differ in it are of several comparability classes.
+The identity of a machine is what sandboxes see of it: packages, tools, isolation, and the version of the harness. Runs
+that differ in it belong to different comparability classes.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Identity: TypeAlias = tuple[tuple[str, str], ...]
 """The fields of a manifest that say which machine made a run, each with its value."""
 Identify: TypeAlias = "Callable[[Contract], Identity]"
 SHOWN = 24
-"""How much of a value a sentence shows."""
+"""How much of a value a message shows."""
 
 
 @dataclass(frozen=True)
@@ -33,9 +33,7 @@ class Change:
     after: str
     run: str
 
-    @property
-    def words(self) -> str:
-        """The change in a few words."""
+    def __str__(self) -> str:
         return f"{self.field}: {_short(self.before)} -> {_short(self.after)}"
 
     def record(self) -> dict[str, Any]:

@@ -1,15 +1,14 @@
-"""The runs of a pilot, as their directories tell: which run fills which place of the plan, and what came of it.
+"""The runs of a pilot, read from their directories: which run fills which place of the plan, with its result.
 
-Nothing else says how far a pilot is. A place is one method on one task at one repeat. It is filled by the first sealed
-run that is evidence about it; a run that a fault of the machine spoilt is repeated as often as the protocol allows, and
-the last that it allows fills the place, as what it is: a better one that was made after that counts for nothing. A run
-that was cut off or that an operator stopped fills none. A run that ended for safety always does: it is never replaced.
+The progress of a pilot follows from its runs alone. A place is one method on one task at one repeat. It is filled by
+the first sealed run that is evidence about it. A run that a fault of the machine spoilt is repeated as often as the
+protocol allows; the last of these fills the place whatever its result is, and a later one does not count. A run that
+was cut off or that an operator stopped fills no place. A run that ended for safety always fills its place.
 
-The conditions of a run without envelopes that never bound it. Pure.
-An envelope is shared by runs: all of a task, or the whole pilot. One that leaves room for everything that a run may
-cost by its own cap changes nothing in it: the run is slowed down and ended where its own cap says. So an amendment that
-gives a pilot more money is no other condition. Where less is left than the cap of the run, the envelope binds it, and
-counts.
+The conditions of a run leave out envelopes that never limited it. An envelope is shared by all runs of a task, or of
+the pilot. If it leaves room for everything that a run may cost by its own cap, it changes nothing in that run. So an
+amendment that gives a pilot more money does not change the conditions. If less is left than the cap of the run, the
+envelope limits the run, and counts as a condition.
 """
 
 from __future__ import annotations
@@ -133,9 +132,9 @@ class Run:
         return not self.changed and self.reason == FAILED and not self.code and bool(self.exit_code)
 
     @property
-    def words(self) -> str:
-        """The run in a few words, for evidence."""
-        return f"{self.run} ({self.task}, {self.method}: {self.status or self.state})"
+    def values(self) -> dict[str, str]:
+        """The run as a value of a statement."""
+        return {"run": self.run, "task": self.task, "method": self.method, "status": self.status or self.state}
 
 
 def key_of(slot: Slot) -> Key:
@@ -258,9 +257,9 @@ def _rule(check: CheckResult) -> tuple[str, int]:
 
 @dataclass(frozen=True)
 class Ledger:
-    """The places of a plan and the runs that fill them; ``removed`` are names of tasks that were taken out.
+    """The places of a plan and the runs that fill them; ``removed`` are names of tasks that were removed.
 
-    ``looks`` are those that are on record: they stand as they were taken.
+    ``looks`` are the recorded ones, as they were taken.
     """
 
     slots: tuple[Slot, ...]

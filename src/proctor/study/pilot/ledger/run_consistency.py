@@ -1,16 +1,16 @@
 """Runs of a pilot that do not fit: missing, changed, surplus, or of another agent or machine.
 
-A sealed run that was noted in the journal and is gone, or has another seal, holds the pilot up: else it would be made
-again until it comes out well. What can happen without anybody's fault is told in every report instead.
+A sealed run that was noted in the journal and is missing, or has another seal, stops the pilot: otherwise it could be
+repeated until its result is good. What can happen without a fault of a user is listed in every report instead.
 
-A pilot stops before the first block that another machine would make, and goes on only where somebody accepts the change
-by name and reason, on record.
+A pilot stops before the first block that another machine would make, and continues only if a user accepts the change.
+The name of the user and the reason are recorded.
 
-They are counted together, and told: to leave some out would be to choose runs with the results in view. A block has one
-run of each method, so conditions that change between blocks change for all methods alike, and what differs within a
-block still is the method. Blocks that a change went through do not have that, and are counted by themselves. How the
-comparison comes out with one condition of each task alone stands beside the answer, and is none. Envelopes are no
-conditions of runs that they did not bind.
+Runs under different conditions are counted together, and every report says so: to leave some out would be to choose
+runs after seeing the results. A block has one run of each method, so conditions that change between blocks change for
+all methods alike, and what differs within a block still is the method. This does not hold for blocks in which the
+conditions changed, so they are counted separately. The comparison under only one condition of each task is given beside
+the answer. Envelopes do not count as conditions of runs that they did not limit.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from proctor.conduct.batch.batch_record import batches_of
 from proctor.execute.home import Home
 from proctor.judge.manifest_differences import differences
 from proctor.record.run_directory import RunDirectory
-from proctor.study.analysis.number_format import first_names
 from proctor.study.pilot.ledger.interim_analysis import family, pairs_of
 from proctor.study.pilot.ledger.journal import add_runs, read_journal
 from proctor.study.pilot.ledger.machine_identity import Change, Identity, digest_of
 from proctor.study.pilot.ledger.pilot_runs import CHECKS, SEALED, Run, key_of, surplus
 from proctor.study.pilot.plan.frozen_plan import JOURNAL, Plan
+from proctor.study.statements import Statement, statement
 
 MOST_NAMED = 5
 
@@ -45,38 +45,38 @@ def require_noted(plan: Plan, home: Home, noted: Mapping[str, str], runs: Sequen
         raise BrokenSeal(
             f"sealed runs of the pilot are missing ({len(gone)}): {_named(gone)}",
             where=str(home.runs),
-            hint="put them back from a copy; a run that was sealed is never made again",
+            hint="put them back from a copy; a run that was sealed is never repeated",
         )
     for name, seal in noted.items():
         if seals[name] != seal:
             raise BrokenSeal(
-                f"a run of the pilot does not have the seal that {JOURNAL} notes",
+                f"a run of the pilot does not have the seal that is recorded in {JOURNAL}",
                 where=str(home.runs / name),
                 hint=f"put back the run whose seal is {seal}",
             )
 
 
 def note(plan: Plan, runs: Sequence[Run]) -> None:
-    """Put down which runs are sealed, each once, so that none can be taken away and made again."""
+    """Record which runs are sealed, each once, so that none can be removed and repeated."""
     noted = read_journal(plan).runs
     sealed = (run for run in runs if run.state == SEALED and run.seal)
     add_runs(plan, {run.run: run.seal for run in sealed if run.run not in noted})
 
 
 def wrong_home_fault(plan: Plan) -> UsageFault:
-    """What to say where a pilot was begun in another home."""
-    words, hint = "the pilot was begun, and none of its runs is in this home", "set PROCTOR_HOME to where its runs are"
-    return UsageFault(words, where=str(plan.folder), hint=hint)
+    """The error for a pilot that was begun in another home."""
+    what, hint = "the pilot was begun, and none of its runs is in this home", "set PROCTOR_HOME to where its runs are"
+    return UsageFault(what, where=str(plan.folder), hint=hint)
 
 
 def _was_run_in(home: Home, plan: Plan) -> bool:
     return home.batches.is_dir() and any(True for _ in batches_of(home, plan.digest))
 
 
-def departures(plan: Plan, runs: Sequence[Run], counted: Sequence[Run]) -> Iterator[str]:
-    """Runs that the plan does not explain, in sentences; ``counted`` are those that comparisons are made of.
+def departures(plan: Plan, runs: Sequence[Run], counted: Sequence[Run]) -> Iterator[Statement]:
+    """Runs that the plan does not explain; ``counted`` are those that comparisons are made of.
 
-    ``runs`` stand in the order in which they were made.
+    ``runs`` are in the order in which they were made.
     """
     retries = int(plan.protocol["retries"])
     places: dict[tuple[bool, str, int, str], list[Run]] = {}
@@ -85,21 +85,20 @@ def departures(plan: Plan, runs: Sequence[Run], counted: Sequence[Run]) -> Itera
     for made in places.values():
         more = surplus(made, retries)
         if more:
-            held, first = "the check of" if made[0].stage == CHECKS else "the place of", made[0]
-            yield (
-                f"More runs were sealed for {held} {first.method} on {first.task}, repeat {first.repeat}, than "
-                f"{retries} repeats after faults explain: {_named([run.run for run in more])}."
-            )
+            first = made[0]
+            place = {"method": first.method, "task": first.task, "repeat": first.repeat, "retries": retries}
+            check = first.stage == CHECKS
+            yield statement("surplus-runs", check=check, **place, runs=[run.run for run in more])
     known = {key_of(slot) for slot in plan.slots}
     strange = [run.run for run in runs if run.stage != CHECKS and run.key not in known]
     if strange:
-        yield f"Runs that carry the pilot's digest and have no place in its plan: {_named(strange)}."
+        yield statement("runs-without-place", runs=strange)
     yield from _agents(plan, counted)
     yield from _prefaces(plan, counted)
 
 
-def _prefaces(plan: Plan, counted: Sequence[Run]) -> Iterator[str]:
-    """Runs that had a text before their task which their variation had neither when it was frozen nor later."""
+def _prefaces(plan: Plan, counted: Sequence[Run]) -> Iterator[Statement]:
+    """Runs with a text before their task that their variation never had, neither when it was frozen nor later."""
     known = {one["name"]: {one["preface"]} for one in plan.protocol.get("variations", ())}
     for change in (change for one in plan.amendments for change in one["changed"]):
         name, _, part = str(change["field"]).removeprefix("variations[").rpartition("].")
@@ -108,12 +107,11 @@ def _prefaces(plan: Plan, counted: Sequence[Run]) -> Iterator[str]:
     for name, prefaces in known.items():
         others = [run.run for run in counted if run.variation == name and run.preface not in prefaces]
         if others:
-            words = f"Runs under the variation {name} had another text before their task than was frozen"
-            yield f"{words}: {_named(others)}."
+            yield statement("preface-changed", variation=name, runs=others)
 
 
-def _agents(plan: Plan, counted: Sequence[Run]) -> Iterator[str]:
-    """Arms that were not run by one agent, or by another than was frozen; solutions differ from task to task."""
+def _agents(plan: Plan, counted: Sequence[Run]) -> Iterator[Statement]:
+    """Methods that were run by several agents, or by another one than was frozen; solutions differ by task."""
     patches = {task["name"]: task.get("human_patch", "") for task in plan.protocol["tasks"]}
     for method in plan.protocol["methods"]:
         found: dict[str, list[Run]] = {}
@@ -123,12 +121,12 @@ def _agents(plan: Plan, counted: Sequence[Run]) -> Iterator[str]:
         for task, runs in found.items():
             frozen = patches[task] if method["name"] == "human" and task else method["digest"]
             seen = list(dict.fromkeys(run.agent for run in runs))
-            arm = f"{method['name']} on {task}" if task else method["name"]
+            arm = {"method": method["name"], "task": task}
             if len(seen) > 1:
-                yield f"The runs of {arm} were made by {len(seen)} agents, by their digests: {_named(seen)}."
+                yield statement("runs-by-several-agents", **arm, digests=seen)
             others = [run.run for run in runs if frozen and run.agent != frozen]
             if others:
-                yield f"Runs of {arm} were made by another agent than the protocol's, {frozen}: {_named(others)}."
+                yield statement("runs-by-another-agent", **arm, digest=frozen, runs=others)
 
 
 def _named(names: Sequence[str]) -> str:
@@ -159,15 +157,14 @@ def changes_since(
 def require_same(changes: Sequence[Change], where: str) -> None:
     """Begin nothing on a machine that is not the one that made the runs so far."""
     if changes:
-        told = "\n  ".join(one.words for one in changes)
+        listed = "\n  ".join(map(str, changes))
         raise InfrastructureFault(
-            f"the machine has changed since {changes[0].run}, and runs on both are no longer comparable:\n  {told}",
+            f"the machine has changed since {changes[0].run}, and runs on both are no longer comparable:\n  {listed}",
             where=where,
-            hint='put it back; or proctor pilot run PILOT --accept-machine "WHY" goes on, and every report tells it',
+            hint='undo the change, or accept it in every report: proctor pilot run PILOT --accept-machine "WHY"',
         )
 
 
-NAMED = 3
 PARTS = (
     "sandbox.",
     "harness.version",
@@ -216,8 +213,8 @@ def mixed(counted: Iterable[Run]) -> dict[str, Classes]:
     return {task: classes for task, classes in sorted(found.items()) if len(classes) > 1}
 
 
-def condition_changes(counted: Iterable[Run]) -> Iterator[str]:
-    """Which tasks have runs of several classes, what differs, and how many runs of each method stand on each side."""
+def condition_changes(counted: Iterable[Run]) -> Iterator[Statement]:
+    """The tasks with runs of several classes, what differs, and how many runs of each method are on each side."""
     alike: dict[tuple[str, ...], list[str]] = {}
     apart = mixed(counted)
     for task, classes in apart.items():
@@ -228,26 +225,28 @@ def condition_changes(counted: Iterable[Run]) -> Iterator[str]:
         for task in tasks:
             for number, runs in enumerate(apart[task].values()):
                 (later if number else first).update(run.method for run in runs)
-        counts = [f"{first[name]} and {later[name]} of {name}" for name in sorted({*first, *later})]
-        yield (
-            f"Runs of {first_names(tasks, NAMED)} were made under different conditions and are counted together: "
-            f"{', '.join(fields)}. Under the first and under later ones: {', '.join(counts)}."
-        )
+        names = sorted({*first, *later})
+        sides = ({name: side[name] for name in names} for side in (first, later))
+        yield statement("conditions-mixed", tasks=tasks, fields=list(fields), **dict(zip(SIDES, sides, strict=True)))
 
 
-def differs(counted: Iterable[Run]) -> dict[str, tuple[str, ...]]:
+SIDES = ("first", "later")
+"""Runs under the first conditions of their task, and under later ones."""
+
+
+def differs(counted: Iterable[Run]) -> dict[str, tuple[Statement, ...]]:
     """What makes each class of a task with several differ from the first of them."""
-    found: dict[str, tuple[str, ...]] = {}
+    found: dict[str, tuple[Statement, ...]] = {}
     for task, classes in mixed(counted).items():
         first, *others = classes
-        found[first] = (f"task {task}",)
+        found[first] = (statement("task", task=task),)
         for other in others:
-            found[other] = (f"task {task}", *_apart(classes[first], classes[other]))
+            found[other] = (statement("task", task=task), *_apart(classes[first], classes[other]))
     return found
 
 
-def doubts(protocol: Mapping[str, Any], blocks: Sequence[Sequence[Run]]) -> Iterator[str]:
-    """What different conditions could do to the answer, in sentences for the first screen."""
+def doubts(protocol: Mapping[str, Any], blocks: Sequence[Sequence[Run]]) -> Iterator[Statement]:
+    """How different conditions could change the answer."""
     classes = {run.run: run for run in alike(run for block in blocks for run in block)}
     blocks = [tuple(classes[run.run] for run in block) for block in blocks]
     apart = mixed(classes.values())
@@ -255,16 +254,15 @@ def doubts(protocol: Mapping[str, Any], blocks: Sequence[Sequence[Run]]) -> Iter
         return
     torn = [block for block in blocks if len({run.comparability for run in block}) > 1]
     if torn:
-        yield (
-            f"In {len(torn)} of {len(blocks)} blocks the conditions changed between the runs of the methods: what "
-            "differs there may be the conditions."
-        )
+        yield statement("conditions-changed-in-blocks", blocks=len(torn), of=len(blocks))
     if protocol["comparison"] is not None:
         yield from _alone(protocol, apart, blocks)
 
 
-def _alone(protocol: Mapping[str, Any], apart: Mapping[str, Classes], blocks: Sequence[Sequence[Run]]) -> Iterator[str]:
-    """The comparison with the blocks alone that were made under the conditions with most runs of their task."""
+def _alone(
+    protocol: Mapping[str, Any], apart: Mapping[str, Classes], blocks: Sequence[Sequence[Run]]
+) -> Iterator[Statement]:
+    """The comparison over only those blocks that were made under the conditions with most runs of their task."""
     most = {task: max(classes, key=lambda name: len(classes[name])) for task, classes in apart.items()}
     ((candidate, against),) = pairs = pairs_of(protocol)
     compared = [[run for run in block if run.method in (candidate, against)] for block in blocks]
@@ -275,13 +273,9 @@ def _alone(protocol: Mapping[str, Any], apart: Mapping[str, Classes], blocks: Se
         for run in block
     ]
     ((gap, p),) = family(kept, (candidate, against), pairs, protocol)
-    whole = f"{len(kept)} of {sum(map(len, compared))} runs"
     if gap is not None and p is not None:
-        probability = "< 0.001" if p < 0.001 else f"= {p:.3f}"
-        yield (
-            f"With one condition of each task alone, that with most of its runs ({whole}), the difference would be "
-            f"{100 * gap:+.1f} points (p {probability})."
-        )
+        runs = {"runs": len(kept), "of": sum(map(len, compared))}
+        yield statement("difference-under-one-condition", **runs, difference=gap, p=p)
 
 
 def _fields(classes: Classes) -> tuple[str, ...]:
@@ -289,33 +283,37 @@ def _fields(classes: Classes) -> tuple[str, ...]:
     first, *others = classes.values()
     return tuple(
         dict.fromkeys(
-            condition_changes.partition(": ")[0] for runs in others for condition_changes in _apart(first, runs)
+            str(one.values["field"]) for runs in others for one in _apart(first, runs) if "field" in one.values
         )
     )
 
 
-def _apart(some: Sequence[Run], others: Sequence[Run]) -> tuple[str, ...]:
-    """The fields in which two classes differ, with both values; runs of one method are held against each other."""
+def _apart(some: Sequence[Run], others: Sequence[Run]) -> tuple[Statement, ...]:
+    """The fields in which two classes differ, with both values; runs of one method are compared with each other."""
     methods = {run.method: run for run in some}
     one, other = next(((methods[run.method], run) for run in others if run.method in methods), (some[0], others[0]))
-    return tuple(_read(one, other) or _machines(one, other)) or ("conditions that are not told",)
+    return tuple(_read(one, other) or _machines(one, other)) or (statement("conditions-differ"),)
 
 
-def _machines(one: Run, other: Run) -> list[str]:
+def _machines(one: Run, other: Run) -> list[Statement]:
     old, new = dict(one.machine), dict(other.machine)
     fields = [name for name in sorted({*old, *new}) if old.get(name) != new.get(name)]
-    return [f"{name}: {old.get(name, 'absent')} -> {new.get(name, 'absent')}" for name in fields]
+    return [_differs(name, old.get(name, "absent"), new.get(name, "absent")) for name in fields]
 
 
-def _read(one: Run, other: Run) -> list[str]:
-    """What the manifests tell, which is more than the machine; nothing where they are not at hand."""
+def _differs(name: str, before: str, after: str) -> Statement:
+    return statement("field-differs", field=name, before=before, after=after)
+
+
+def _read(one: Run, other: Run) -> list[Statement]:
+    """The differences of the manifests, which contain more than the machine; nothing where they cannot be read."""
     try:
         manifests = [directory.read_json(directory.manifest) for directory in map(RunDirectory, (one.path, other.path))]
     except (ProctorError, OSError):
         return []
     left_out = {DIGEST, *(BUDGETS if one.conditions and other.conditions else ())}
     return [
-        f"{BUDGETS.get(item.path, item.path)}: {item.one} -> {item.other}"
+        _differs(BUDGETS.get(item.path, item.path), item.one, item.other)
         for item in differences(manifests[0], manifests[1])
         if item.path.startswith(PARTS) and item.path not in left_out
     ]

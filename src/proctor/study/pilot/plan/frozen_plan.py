@@ -7,8 +7,8 @@
     amendments/001/      protocol and artefacts that hold since then
     journal.jsonl        a chained log, in which each amendment is noted by its digest, so that none can be taken back
 
-Writing ends with the file that makes the rest count, so a crash leaves the old plan or none. An amendment that no note
-speaks of is taken as it is: it was made before there were notes, or a crash came between it and its note.
+Writing ends with the file that makes the rest count, so a crash leaves the old plan or none. An amendment without
+a note is accepted: it was made before there were notes, or a crash came between it and its note.
 """
 
 from __future__ import annotations
@@ -25,8 +25,9 @@ from proctor.base.errors import BrokenSeal, InfrastructureFault, UsageFault
 from proctor.base.files import read_bounded, write_whole
 from proctor.record.chained_log import ANCHOR, ChainedLog
 from proctor.study.pilot.plan.pilot_model import Pilot
-from proctor.study.pilot.plan.protocol import ARTEFACTS, DEVIATIONS, NOT_SO, changes, with_artefacts
+from proctor.study.pilot.plan.protocol import ARTEFACTS, DEVIATIONS, changes, deviations, with_artefacts
 from proctor.study.pilot.plan.randomisation import Slot, from_csv
+from proctor.study.statements import Statement, statement
 
 PROTOCOL, MANIFEST, AMENDMENTS, RANDOMISATION = "protocol.json", "manifest.json", "amendments", "randomisation.csv"
 JOURNAL, AMENDMENT = "journal.jsonl", "proctor.pilot-amendment"
@@ -52,14 +53,9 @@ class Plan:
     amendments: tuple[Mapping[str, Any], ...] = ()
 
     @property
-    def deviations(self) -> tuple[str, ...]:
-        """What departs from the planned way, amendments included, in sentences for reports."""
-        amended = (
-            f"Amendment {one['number']} of {one['at']}, after {runs_in_words(one['after_runs'])}, changed "
-            f"{', '.join(map(_changed, one['changed']))}: {one['why']}"
-            for one in self.amendments
-        )
-        return (*(one for one in self.protocol["deviations"] if one not in NOT_SO), *amended)
+    def deviations(self) -> tuple[Statement, ...]:
+        """How the plan departs from the usual design, and its amendments."""
+        return (*deviations(self.protocol), *map(_amended, self.amendments))
 
     def log(self, path: Path, anchor: str = ANCHOR) -> ChainedLog:
         """The log at ``path``, each time the same one: what it has checked it does not check again for every run."""
@@ -71,7 +67,7 @@ class Plan:
 
 
 def plan_folder(pilot: Pilot) -> Path:
-    """Where a pilot's plan lies if nothing else is said: beside its file."""
+    """The default folder of a pilot's plan: beside its file."""
     return pilot.file.with_suffix(".plan")
 
 
@@ -124,7 +120,7 @@ def journal_log(plan: Plan) -> ChainedLog:
 
 
 def note_amendments(plan: Plan) -> None:
-    """Put down the digest of every amendment that has no note yet."""
+    """Record the digest of every amendment that has no note yet."""
     log = journal_log(plan)
     for record in plan.amendments[_noted(plan) :]:
         noted = {"number": record["number"], "digest": sha256(canonical(record))}
@@ -140,7 +136,7 @@ def _noted(plan: Plan) -> int:
             raise BrokenSeal(
                 f"amendment {number} is on record and {'missing' if number > len(made) else 'another one'}",
                 where=str(plan.folder / AMENDMENTS),
-                hint="put it back from a copy; what was amended is undone by another amendment only",
+                hint="restore it from a copy; only another amendment can undo an amendment",
             )
     return len(notes)
 
@@ -150,31 +146,31 @@ def refuse_changes(plan: Plan, protocol: Mapping[str, Any]) -> None:
     lines = changed_lines(plan, protocol)
     if not lines:
         return
-    hint = 'put it back, or make it known to every later report: proctor pilot amend PILOT --why "..."'
+    hint = 'undo the change, or record it for every later report: proctor pilot amend PILOT --why "..."'
     if any(line.startswith("tasks[") and line.endswith(REMOVED) for line in lines):
-        hint += "; once there are runs, only proctor pilot remove takes out a task"
+        hint += "; once there are runs, only proctor pilot remove can remove a task"
     elif any(line.startswith(("methods[", "tasks[")) for line in lines):
         hint += "; once there are runs, methods and tasks stay, and proctor pilot report needs neither"
     if len(lines) > SHOWN_CHANGES:
         lines = [*lines[:SHOWN_CHANGES], f"and {len(lines) - SHOWN_CHANGES} more"]
-    words = "the pilot has changed since it was frozen:\n  " + "\n  ".join(lines)
-    raise UsageFault(words, where=str(plan.folder), hint=hint)
+    what = "the pilot has changed since it was frozen:\n  " + "\n  ".join(lines)
+    raise UsageFault(what, where=str(plan.folder), hint=hint)
 
 
 def changed_lines(plan: Plan, protocol: Mapping[str, Any]) -> list[str]:
-    """What differs from the plan in force, a line for each field; what came or went as a whole is one line."""
+    """What differs from the plan in force, a line for each field; what was added or removed as a whole is one line."""
     lines: list[str] = []
-    told: list[str] = []
+    listed: list[str] = []
     for part in ("methods", "tasks", "variations"):
         before, after = ([one["name"] for one in each.get(part, ())] for each in (plan.protocol, protocol))
         gone, come = [name for name in before if name not in after], [name for name in after if name not in before]
         lines += [f"{part}[{name}]{REMOVED}" for name in gone] + [f"{part}[{name}]: added" for name in come]
-        told += [f"{part}[{name}]." for name in (*gone, *come)]
+        listed += [f"{part}[{name}]." for name in (*gone, *come)]
         if [name for name in before if name not in gone] == [name for name in after if name not in come]:
-            told.append(f"{part} (order)")
-    told.append(DEVIATIONS)  # they follow from the rest, in the words of the program that froze it
+            listed.append(f"{part} (order)")
+    listed.append(DEVIATIONS)  # they follow from the rest
     for one in changes(plan.protocol, protocol):
-        if not str(one["field"]).startswith(tuple(told)):
+        if not str(one["field"]).startswith(tuple(listed)):
             lines.append(f"{one['field']}: {shown(one['before'])} -> {shown(one['after'])}")
     return lines
 
@@ -182,10 +178,10 @@ def changed_lines(plan: Plan, protocol: Mapping[str, Any]) -> list[str]:
 def amend(
     plan: Plan, protocol: Mapping[str, Any], make: Callable[[], Mapping[str, bytes]], why: str, at: str, after_runs: int
 ) -> Plan:
-    """Let another protocol hold from now on, on record; ``after_runs`` is how many runs there were by then.
+    """Replace the protocol from now on, on record; ``after_runs`` is how many runs there were by then.
 
-    Once there are runs the suite stays: a task leaves by a removal with a reason that was checked, and none comes. What
-    decides stays too, or gets stricter, since whoever knows the runs could else choose what they show.
+    Once there are runs, no task is added, and a task leaves only by a removal whose reason was checked. What decides
+    stays too, or gets stricter, because a user who knows the runs could otherwise choose what they show.
     """
     if not changed_lines(plan, protocol):
         raise UsageFault("nothing has changed since the pilot was frozen", where=str(plan.folder))
@@ -195,13 +191,13 @@ def amend(
         raise UsageFault(
             f"{after_runs} runs were made, and the suite stays as it was frozen",
             where=str(plan.folder),
-            hint="proctor pilot remove takes out a task that is invalid; none is put in its place",
+            hint="proctor pilot remove removes an invalid task; it is not replaced",
         )
     if after_runs and (looser := _looser(plan.protocol, protocol)):
         raise UsageFault(
             f"{after_runs} runs were made, and what decides was fixed before them: {'; '.join(looser)}",
             where=str(plan.folder),
-            hint="put it back; another question is another pilot, whose runs are its own",
+            hint="undo the change; another question is another pilot with runs of its own",
         )
     number = len(plan.amendments) + 1
     place = plan.folder / AMENDMENTS / f"{number:03d}"
@@ -225,9 +221,9 @@ def amend(
 
 
 def _looser(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
-    """What would let the same runs show more: another question, fewer that share alpha, a lower bar, other runs.
+    """Changes by which the same runs could show more: another question, fewer comparisons, a lower bar, other runs.
 
-    A rule that may have ended the pilot can only get stricter, and no envelope ends it sooner than was fixed.
+    A rule that may have ended the pilot can only get stricter, and no envelope can get smaller.
     """
     names = [sorted((one["name"], one["baseline"]) for one in each["methods"]) for each in (before, after)]
     arms = [{one["name"]: one for one in each["methods"]} for each in (before, after)]
@@ -255,17 +251,13 @@ def _looser(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
         "the budget of a task may only rise": caps["task_usd"][1] < caps["task_usd"][0],
         "the budget of the pilot may only rise": caps["pilot_usd"][1] < caps["pilot_usd"][0],
     }
-    return [words for words, broken in found.items() if broken]
+    return [rule for rule, broken in found.items() if broken]
 
 
-def runs_in_words(many: int) -> str:
-    """``1 run``, ``2 runs``."""
-    return "1 run" if many == 1 else f"{many} runs"
-
-
-def _changed(change: Mapping[str, Any]) -> str:
-    """What an amendment did to a field."""
-    return f"{change['field']} ({shown(change['before'])} -> {shown(change['after'])})"
+def _amended(record: Mapping[str, Any]) -> Statement:
+    changed = [one for one in record["changed"] if one["field"] != DEVIATIONS]
+    known = {name: record[name] for name in ("number", "at", "after_runs", "why")}
+    return statement("amended", **known, changed=changed)
 
 
 def shown(value: object) -> str:

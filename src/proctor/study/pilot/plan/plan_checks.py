@@ -1,8 +1,8 @@
-"""Checks of a plan that can fail: is it what a plan must be, and do its numbers move the way they must?
+"""Checks of a plan that can fail: its structure, and whether its numbers change in the right direction.
 
-``structure`` and ``money`` look at the order and the projection as they will be frozen, so that a fault of the program
-shows before anything is run by it. ``power`` holds formula and simulation against each other at the plan's own design;
-with very few tasks they may differ, which is said and stops nothing. ``monotonicity`` asks whether power rises with
+``structure`` and ``money`` check the order and the projection as they will be frozen, so that a fault of the program
+shows before anything is run. ``power`` compares formula and simulation at the plan's own design; with very few tasks
+they may differ, which is reported and stops nothing. ``monotonicity`` asks whether power rises with
 tasks, runs and effect, falls with the correlation of runs, and whether cost never falls with more runs.
 """
 
@@ -27,28 +27,9 @@ SANITY_STREAM = 1_000
 """The number of the random stream of the checks; those of the analysis are below it."""
 
 
-WRONG = {
-    "formula and simulation agree": "formula and simulation differ",
-    "no more false alarms than alpha": "more false alarms than alpha",
-    "power rises with tasks": "power falls with tasks",
-    "power rises with runs of a task": "power falls with runs of a task",
-    "power rises with the effect": "power falls with the effect",
-    "power rises with alpha": "power falls with alpha",
-    "power falls with the correlation of runs": "power rises with the correlation of runs",
-    "cost never falls with more runs": "cost falls with more runs",
-    "there is a design to analyse": "there is no design to analyse",
-}
-"""What is wrong where a check does not hold; its name says what should be."""
-
-
-def wrong(name: str) -> str:
-    """What is wrong when the check of this name does not hold."""
-    return WRONG.get(name) or f"it does not hold that {name}"
-
-
 @dataclass(frozen=True)
 class Check:
-    """One thing that must hold, and what was seen."""
+    """One thing that must hold, and what was found."""
 
     name: str
     held: bool
@@ -113,7 +94,7 @@ def power(analysis: Analysis) -> list[Check]:
     """Whether formula and simulation agree at the plan's own design, in the worst case."""
     worst, asked = analysis.worst, analysis.question
     if worst is None:
-        return [Check("there is a design to analyse", False, analysis.undefined)]
+        return [Check("there is a design to analyse", False, f"{asked.tasks} tasks")]
     design = asked.design(worst.icc, worst.correlation)
     found = sanity(design, asked.effect, generator(asked.seed, SANITY_STREAM))
     return [Check(one.name, one.held, one.seen) for one in found]

@@ -1,4 +1,4 @@
-"""Whether a plan can see the effect that matters: by formula and by simulation, under every assumed correlation.
+"""Whether a plan can detect the effect that matters: by formula and by simulation, under every assumed correlation.
 
 The plan is supported when the formula reaches the wanted power in every case that the pilot assumes and the simulation
 does not contradict it, which it can with few tasks: the simulated studies are decided as reports are, by the t test,
@@ -20,6 +20,7 @@ from typing import Any
 from numpy.random import PCG64, Generator, SeedSequence
 
 from proctor.base.canonical import sha256
+from proctor.study.statements import Statement, statement
 from proctor.study.stats.alpha_spending import boundaries
 from proctor.study.stats.statistical_power import (
     Design,
@@ -42,6 +43,8 @@ PLACES = 4
 LEAST_TASKS = 2
 MOST_TASKS = 100_000
 MOST_STEPS = 60
+LEAST_LEVEL = 1e-6
+"""The smallest level that a recorded analysis can show."""
 
 
 @dataclass(frozen=True)
@@ -67,11 +70,8 @@ class PowerQuestion:
 
     @property
     def least_tasks(self) -> int:
-        """The fewest tasks that can show anything: if all differ alike, p comes from signs, below the level."""
-        tasks = LEAST_TASKS
-        while 2.0 ** (1 - tasks) >= self.level:
-            tasks += 1
-        return tasks
+        """The fewest tasks that can show anything."""
+        return least_tasks(self.level)
 
     @property
     def test(self) -> Test:
@@ -87,9 +87,9 @@ class PowerQuestion:
 class Row:
     """The plan under one pair of correlations.
 
-    ``smallest`` is the least effect that would be seen, ``needed`` how many tasks would do, both by formula, but not
-    fewer tasks than can show anything; ``None`` is that none is, or that no number does. ``apart`` is how many each
-    method would need if they shared none.
+    ``smallest`` is the least effect that would be detected, ``needed`` how many tasks are enough, both by formula, but
+    not fewer tasks than can show anything; ``None`` if there is no such effect or number. ``apart`` is how many tasks
+    each method would need if they shared none.
     """
 
     icc: float
@@ -106,11 +106,6 @@ class Row:
         """Whether the simulation does not contradict the formula."""
         return self.simulated.low <= self.power <= self.simulated.high
 
-    @property
-    def case(self) -> str:
-        """What the row assumes, in words."""
-        return f"icc {self.icc:g}, correlation {self.correlation:g}"
-
     def supported(self, target: float) -> bool:
         """Whether the formula reaches ``target`` and the simulation may as well."""
         return self.power >= target and self.simulated.high >= target
@@ -118,14 +113,13 @@ class Row:
 
 @dataclass(frozen=True)
 class Analysis:
-    """The answer: a row for each pair of correlations, or why there is none.
+    """The answer: a row for each pair of correlations; none with too few tasks to compare.
 
-    ``enough`` is how many tasks would do in every case, by formula and simulation, where those of the plan do not.
+    ``enough`` is how many tasks are enough in every case, by formula and simulation, where those of the plan are not.
     """
 
     question: PowerQuestion
     rows: tuple[Row, ...]
-    undefined: str = ""
     enough: int | None = None
 
     @property
@@ -140,32 +134,45 @@ class Analysis:
             return False
         return bool(self.rows) and all(row.supported(self.question.target) for row in self.rows)
 
-    @property
-    def why(self) -> str:
-        """The answer in a sentence."""
-        asked = self.question
-        if not self.rows:
-            return self.undefined
-        seen = f"an effect of {asked.effect:g} is seen with a power of {self._least}, {asked.target:g} is wanted"
-        if self.supported:
-            return seen
-        more = "no number of tasks would do" if self.enough is None else f"{self.enough} tasks would do in every case"
-        if asked.tasks < asked.least_tasks:
-            seen = f"{asked.tasks} tasks can show nothing at a level of {asked.level:.3g}, since flipped signs come to "
-            return f"{seen}{2.0 ** (1 - asked.tasks):.3g} at the least; {asked.least_tasks} could: {more}"
-        return f"{seen}: {more}"
 
-    @property
-    def _least(self) -> str:
-        """The least power by formula, and in simulated studies where these say otherwise, each with its own case."""
-        formula = min(self.rows, key=lambda row: row.power)
-        drawn = min(self.rows, key=lambda row: row.simulated.power)
-        if all(row.agree for row in self.rows):
-            return f"{formula.power:.2f} in the worst case ({formula.case})"
-        simulated = f"{drawn.simulated.power:.2f} in simulated studies"
-        if formula is drawn:
-            return f"{formula.power:.2f} by formula and of {simulated} in the worst case ({formula.case})"
-        return f"{formula.power:.2f} by formula ({formula.case}) and of {simulated} ({drawn.case}) in the worst cases"
+def answer(record: Mapping[str, Any], removed: bool = False) -> Statement:
+    """The answer of a recorded analysis; ``removed`` is whether it leaves out removed tasks.
+
+    It has the least power by formula, and the least power in simulated studies if a simulation contradicts the formula.
+    """
+    asked, rows, enough = record["question"], record["rows"], record["tasks_that_would_do"]
+    tasks, level = int(asked["tasks"]), float(asked["level"])
+    known = {"removed": removed, "tasks": tasks, "effect": float(asked["effect"]), "target": float(asked["power"])}
+    if not rows:
+        return statement("power-without-tasks", **known, least_tasks=LEAST_TASKS)
+    least_p = 2.0 ** (1 - tasks)
+    if not record["supported"] and least_p >= level:
+        few = {"level": level, "least_p": least_p, "least_tasks": least_tasks(level), "tasks_needed": enough}
+        return statement("power-with-too-few-tasks", **known, **few)
+    agree = all(
+        float(row["simulated"]["low"]) <= float(row["power"]) <= float(row["simulated"]["high"]) for row in rows
+    )
+    formula = min(rows, key=lambda row: float(row["power"]))
+    drawn = min(rows, key=lambda row: float(row["simulated"]["power"]))
+    seen = {
+        "formula": [_case(formula, formula["power"])],
+        "simulated": [] if agree else [_case(drawn, drawn["simulated"]["power"])],
+    }
+    if record["supported"]:
+        return statement("power-reached", **known, **seen)
+    return statement("power-missed", **known, **seen, tasks_needed=enough)
+
+
+def _case(row: Mapping[str, Any], power: str) -> dict[str, float]:
+    return {"power": float(power), "icc": float(row["icc"]), "correlation": float(row["correlation"])}
+
+
+def least_tasks(level: float) -> int:
+    """The fewest tasks that can show anything: if all differ alike, p comes from signs, below the level."""
+    tasks = LEAST_TASKS
+    while 2.0 ** (1 - tasks) >= max(level, LEAST_LEVEL):
+        tasks += 1
+    return tasks
 
 
 def question_of(protocol: Mapping[str, Any]) -> PowerQuestion:
@@ -190,8 +197,7 @@ def question_of(protocol: Mapping[str, Any]) -> PowerQuestion:
 def analyse(question: PowerQuestion, draws: int = DRAWS) -> Analysis:
     """The power of a plan."""
     if question.tasks < LEAST_TASKS:
-        words = f"a comparison over tasks needs {LEAST_TASKS} that count, and there are {question.tasks}"
-        return Analysis(question, (), words)
+        return Analysis(question, ())
     rows = []
     raised = question.rate + question.effect
     for icc, correlation in _pairs(question):
@@ -285,13 +291,12 @@ def record(analysis: Analysis, draws: int = DRAWS) -> dict[str, Any]:
             "level": text(asked.level, 6),
             "power": text(asked.target),
         },
-        "method": "paired t test over task means, flipped signs where tasks are few; noncentral t, and simulated tasks",
+        "method": "paired-t-and-signs",
         "draws": draws,
         "seed": asked.seed,
         "rows": [_row(row) for row in analysis.rows],
         "supported": analysis.supported,
         "tasks_that_would_do": analysis.enough,
-        "why": analysis.why,
     }
 
 

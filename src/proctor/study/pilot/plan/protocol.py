@@ -1,7 +1,7 @@
 """The protocol of a pilot: everything that is fixed before the first run, as data with one canonical form.
 
-Where things lie is left out: contracts, patches, scripts and price tables are in it by digest, so that a pilot that is
-moved stays the same pilot. Where a key comes from is left out too. The digest of the protocol's bytes is the pilot's
+Paths are left out: contracts, patches, scripts and price tables are in it by digest, so that a pilot that is
+moved stays the same pilot. The source of a key is left out too. The digest of the protocol's bytes is the pilot's
 digest, which every run carries. ``artefacts`` are the digests of what was made from the rest.
 """
 
@@ -17,13 +17,13 @@ from proctor.execute.monitor.price_table import FALLBACK, PriceTable, schedule_d
 from proctor.study.pilot.plan.pilot_model import PLANNED_SEED, PREFACE_BYTES, Method, Pilot, Usage, Variation
 from proctor.study.pilot.plan.randomisation import FRAMEWORK, Design
 from proctor.study.pilot.plan.task_suite import SuiteTask, file_digest
+from proctor.study.statements import Statement, statement
 
 SCHEMA = 1
 KIND = "proctor.pilot"
 SCRIPT_BYTES = 4 << 20
 ARTEFACTS, DEVIATIONS = "artefacts", "deviations"
-NOT_SO = ("There is no baseline without a change: tasks that are solved already would not be noticed.",)
-"""What earlier plans told as a deviation and is none: stage one tries every task without a change, whatever runs."""
+"""Fields that follow from the rest. Only protocols of earlier versions contain deviations, as sentences."""
 _LEFT_OUT = ("agent", "key_env", "key_file", "files", "script", "configuration", "line", "column", "agent_file")
 _CAPS = ("usd", "wall_seconds", "command_seconds", "tokens", "tool_calls", "failed_cycles", "cpu_seconds")
 
@@ -79,23 +79,19 @@ def protocol_of(
         "stopping": {"violations": pilot.stopping.violations, "looks": list(pilot.stopping.looks)},
         "retries": pilot.retries,
         **({"variations": [_variation(pilot, one) for one in pilot.variations]} if pilot.variations else {}),
-        DEVIATIONS: deviations(pilot, methods),
     }
 
 
-def deviations(pilot: Pilot, methods: Sequence[Mapping[str, Any]]) -> list[str]:
-    """What departs from the planned way, in sentences that every report shows."""
-    found = []
-    if pilot.seed != PLANNED_SEED:
-        found.append(
-            f"The order was drawn with seed {pilot.seed} and not with the planned {PLANNED_SEED}; comparisons of "
-            "numbers across seeds are provisional."
-        )
-    if not (pilot.baselines.reference or pilot.baselines.human):
-        found.append("There is no baseline with a known or a person's solution.")
-    for method in methods:
+def deviations(protocol: Mapping[str, Any]) -> list[Statement]:
+    """How a protocol departs from the usual design of a pilot."""
+    found, seeds, baselines = [], protocol["seeds"], protocol["baselines"]
+    if seeds["observed"] != seeds["planned"]:
+        found.append(statement("seed-not-planned", seed=seeds["observed"], planned=seeds["planned"]))
+    if not (baselines["reference"] or baselines["human"]):
+        found.append(statement("no-baseline-with-solution"))
+    for method in protocol["methods"]:
         if not method["digest"] and not method["baseline"]:
-            found.append(f"The agent of {method['name']} had no digest when the pilot was frozen.")
+            found.append(statement("agent-without-digest", method=method["name"]))
     return found
 
 
@@ -122,7 +118,7 @@ def changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[dict[st
 
 
 def _fields(name: str, value: Any) -> Iterator[tuple[str, Any]]:
-    """The leaves of a protocol; a list of named things is told by their names, so that one more moves no other."""
+    """The leaves of a protocol; items of a list are named, so that an added one does not rename others."""
     if isinstance(value, Mapping) and value:
         for key, inner in value.items():
             yield from _fields(f"{name}.{key}" if name else key, inner)
@@ -137,12 +133,12 @@ def _fields(name: str, value: Any) -> Iterator[tuple[str, Any]]:
 def _method(pilot: Pilot, method: Method, known: str, options: Mapping[str, str]) -> dict[str, Any]:
     """A method by what it is; a patch and a script by what is in them."""
     kind, _, argument = method.agent.partition(":")
-    words = "patch" if kind == "patch" and argument else method.agent
+    spelled = "patch" if kind == "patch" and argument else method.agent
     script = file_digest(pilot, method.script, SCRIPT_BYTES) if method.script else ""
     kept = {name: value for name, value in field_items(method) if name not in _LEFT_OUT}
     shown = {"options": dict(options)} if options else {}
     declared = dict(method.configuration)
-    return {**kept, "agent": words, "script": script, "configuration": declared, "digest": known, **shown}
+    return {**kept, "agent": spelled, "script": script, "configuration": declared, "digest": known, **shown}
 
 
 def _variation(pilot: Pilot, one: Variation) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """Power and projected cost of the plan in force: of the tasks that are left of it, and as it was first frozen.
 
 The files of a plan are made from all of its tasks. A task that is removed later takes its runs, its cost and its share
-of the power with it, so both are computed anew then, from the same assumptions, and the files stay as they were.
+of the power with it, so both are then computed again from the same assumptions, and the files stay as they were.
 """
 
 from __future__ import annotations
@@ -16,9 +16,10 @@ from typing import Any
 from proctor.base.canonical import parse
 from proctor.base.files import read_bounded
 from proctor.execute.monitor.price_table import total_of
+from proctor.study.analysis.plain_data import plain_data
 from proctor.study.pilot.plan.cost_projection import LEVELS
 from proctor.study.pilot.plan.frozen_plan import FILE_BYTES, PROTOCOL, Plan
-from proctor.study.pilot.plan.power_analysis import analyse, curve, question_of, text
+from proctor.study.pilot.plan.power_analysis import analyse, answer, curve, question_of, record, text
 from proctor.study.pilot.plan.randomisation import Slot
 
 POWER = "power.json"
@@ -35,13 +36,10 @@ def slots_left(plan: Plan, removed: Collection[str]) -> tuple[Slot, ...]:
 
 
 def power_of(plan: Plan, removed: Collection[str]) -> dict[str, Any]:
-    """Whether the plan is powered: as it was frozen, or anew for the tasks that are left of it."""
-    told = {"threshold": plan.protocol["power"], "evidence": [POWER]}
-    if not removed:
-        frozen_one = _record(plan.current / POWER)
-        return {**told, "supported": frozen_one["supported"] is True, "value": str(frozen_one["why"])}
-    again = analyse(question_of(left_of(plan.protocol, removed)))
-    return {**told, "supported": again.supported, "value": f"without the removed tasks, {again.why}"}
+    """Whether the plan is powered: as it was frozen, or computed again for the tasks that are left of it."""
+    again = record(analyse(question_of(left_of(plan.protocol, removed)))) if removed else None
+    found = again or _record(plan.current / POWER)
+    return {"supported": found["supported"] is True, "answer": answer(found, bool(removed)), "evidence": [POWER]}
 
 
 def promised(plan: Plan, removed: Collection[str], power: Mapping[str, Any]) -> dict[str, Any]:
@@ -56,20 +54,20 @@ def _power(plan: Plan, removed: Collection[str], power: Mapping[str, Any]) -> di
     curves: dict[str, list[list[float]]] = {}
     for tasks, icc, correlation, reached in rows:
         if correlation == least:
-            curves.setdefault(f"icc {icc}", []).append([tasks, reached])
+            curves.setdefault(icc, []).append([tasks, reached])
     now = {
         "tasks": len(left_of(plan.protocol, removed)["tasks"]),
         "supported": power["supported"] is True,
-        "why": str(power["value"]),
+        "answer": plain_data(power["answer"]),
     }
     first = _record(plan.folder / POWER)
     original = {
         "tasks": len(_record(plan.folder / PROTOCOL)["tasks"]),
         "supported": first["supported"] is True,
-        "why": str(first["why"]),
+        "answer": plain_data(answer(first)),
     }
     return {
-        "curves": [{"name": name, "points": points} for name, points in curves.items()],
+        "curves": [{"icc": float(icc), "points": points} for icc, points in curves.items()],
         "target": float(plan.protocol["power"]),
         "minimum_effect": float(plan.protocol["minimum_effect"]),
         **now,

@@ -1,11 +1,10 @@
-"""At which level a pilot that is over is decided.
+"""The level at which a pilot that is over is decided.
 
-Whoever is not content with an answer can raise a budget and ask again. With all of alpha at each end five ends of one
-pilot claimed a difference that is not there in 13% of simulated studies. So a pilot that ends before its plan is
-complete is held against what alpha spending leaves for the share that was run, and the rest is there if it goes on;
-each amendment on the way counts as a look. Who ends a pilot may have watched it and waited for the moment: an early end
-is held against limits for somebody who looked all the time. A plan that was complete has spent everything: nothing can
-be added to it.
+A user who does not like an answer can raise a budget and ask again. With all of alpha at each end, five ends of one
+pilot claimed a difference that does not exist in 13% of simulated studies. So a pilot that ends before its plan is
+complete is decided at the level that alpha spending leaves for the share that was run, and the rest remains if it
+continues; each amendment counts as a look. A user who ends a pilot may have watched it and waited for the moment: an
+early end uses limits for a user who looked all the time. A complete plan has spent everything: nothing can be added.
 """
 
 from __future__ import annotations
@@ -15,24 +14,20 @@ from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from typing import Any
 
-from proctor.study.analysis.number_format import percent
 from proctor.study.pilot.ledger.pilot_runs import Ledger, run_that_fills
 from proctor.study.pilot.plan.randomisation import Slot
 from proctor.study.pilot.running.pilot_state import PilotState, stages_of
 from proctor.study.pilot.running.stopping_rules import EFFICACY, rules_so_far
+from proctor.study.statements import Statement, statement
 from proctor.study.stats.alpha_spending import boundaries
 
 SECOND = 10**9
 SMALL = 1e-4
-"""A difference of levels that nobody needs to know of."""
+"""A difference of levels that does not matter."""
 WATCHED = tuple(step / 50 for step in range(1, 50))
-"""At these shares of a plan somebody may have looked who then ended it."""
+"""At these shares of a plan a user who then ended it may have looked."""
 NEAR = 1e-3
-"""Looks whose shares of a plan differ by less show the same runs, and are one."""
-EARLY = (
-    "The comparison crossed its limit at a look, which ended the pilot early: a difference that does so tends to be "
-    "larger than the true one."
-)
+"""Looks whose shares of a plan differ by less show the same runs, and count as one."""
 
 
 def share_of(ledger: Ledger, until: float = math.inf) -> float:
@@ -44,9 +39,9 @@ def share_of(ledger: Ledger, until: float = math.inf) -> float:
 def level_of(here: PilotState) -> float:
     """What is left of alpha for the answer of a pilot that is over.
 
-    Each amendment that was made after runs counts as a look: whoever made it could know what they showed. So does every
-    moment before an end that a rule brought about, since a budget can be used up when somebody likes. Where an
-    amendment changed the number of runs, which none may any more, nothing is left.
+    Each amendment that was made after runs counts as a look: its author could know what they showed. So does every
+    moment before an end by a rule, because a user can choose when a budget is used up. If an amendment changed the
+    number of runs, which is no longer allowed, nothing is left.
     """
     if any(of_another_length(one) for one in here.plan.amendments):
         return 0.0
@@ -64,23 +59,19 @@ def level_of(here: PilotState) -> float:
     return alpha if taken == [1.0] else float(boundaries(taken, alpha).nominal[-1]) if taken else 0.0
 
 
-def cautions(here: PilotState) -> Iterator[str]:
-    """What to know of an answer because of where the pilot ended, and of what was amended on the way."""
+def cautions(here: PilotState) -> Iterator[Statement]:
+    """What to know about an answer because of where the pilot ended, and because of amendments."""
     stop, looks = rules_so_far(here.ledger, here.plan.protocol)
     alpha, share, level = here.plan.protocol["alpha"], share_of(here.ledger), level_of(here)
     for one in filter(of_another_length, here.plan.amendments):
-        yield f"Amendment {one['number']} changed the number of runs of a task after runs: nothing can be claimed."
+        yield statement("amendment-changed-runs", number=one["number"])
     if stop is not None and stop.rule == EFFICACY:
-        yield EARLY
+        yield statement("ended-early-for-efficacy")
     elif share < 1 and not (looks and share <= float(looks[-1].share)):
-        yield (
-            f"The pilot ended with {percent(share)}% of its plan. Its answer is held against what alpha spending "
-            f"leaves by then, {level:.2g} of {alpha}, since a larger budget could let it go on."
-        )
+        yield statement("ended-early", share=share, level=level, alpha=float(alpha))
         return
     if 0 < level < float(looks[-1].nominal if looks else alpha) - SMALL:
-        told = "Amendments that were made after runs count as looks at them"
-        yield f"{told}: the answer is held against {level:.3g} of {alpha}."
+        yield statement("amendments-count-as-looks", level=level, alpha=float(alpha))
 
 
 def of_another_length(amendment: Mapping[str, Any]) -> bool:

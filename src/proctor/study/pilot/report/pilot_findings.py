@@ -1,14 +1,12 @@
-"""The findings of a pilot: what its runs say about the question that was asked before the first of them.
+"""The findings of a pilot: the answer of its runs to the question that was fixed before the first of them.
 
-Methods are compared with each other; baselines stand beside them, since nobody thinks of adopting one, and they would
-only take their share of the comparisons, unless the question names one. Runs of removed tasks and of blocks that were
-not completed do not count, and the deviations name them. Runs of a task that were made under different conditions count
-together and are told. The level of the answer is what looks on the way have left of alpha, and what the share of the
-plan that was run is worth.
+Methods are compared with each other. Baselines are listed separately, unless the question names one: they are not
+candidates, and would only take their share of the comparisons. Runs of removed tasks and of incomplete blocks do not
+count, and the deviations name them. Runs of a task that were made under different conditions count together, and the
+findings name them. The level of the answer is what looks have left of alpha, and what the share of the plan that was
+run allows.
 
 The same plan, journal and run directories give the same findings: no clock, no path of a machine.
-
-How runs came out under the variations that a pilot declared over its repeats. Pure.
 """
 
 from __future__ import annotations
@@ -24,10 +22,10 @@ from proctor.base.errors import UsageFault
 from proctor.record.run_directory import RunDirectory
 from proctor.study.analysis.comparability_check import ALL
 from proctor.study.analysis.findings import findings, runs_beside
-from proctor.study.analysis.number_format import first_names, plain_data
+from proctor.study.analysis.plain_data import plain_data
 from proctor.study.analysis.question import Extras, Measured, Question
 from proctor.study.index.run_row import row_of
-from proctor.study.pilot.ledger.charges import words
+from proctor.study.pilot.ledger.charges import paid_besides
 from proctor.study.pilot.ledger.interim_look import Look
 from proctor.study.pilot.ledger.run_consistency import alike, differs, doubts
 from proctor.study.pilot.plan.pilot_model import STAGES
@@ -58,18 +56,13 @@ from proctor.study.pilot.running.pilot_state import (
 from proctor.study.pilot.running.stage_criteria import unproven
 from proctor.study.pilot.running.stopping_rules import methods_of, rules_so_far
 from proctor.study.run_table import Table
+from proctor.study.statements import Statement, statement
 from proctor.study.stats.arrays import by_task
 from proctor.study.stats.clustered_rates import cluster_rate
 
-NOT_TO_GENERALISE = (
-    "to repositories, languages and kinds of tasks that are not in the suite",
-    "to other versions, models or configurations of the agents",
-    "to other caps, prices or networks than those of the protocol",
-)
-NAMED = 3
-"""How many removed tasks a sentence names."""
+NOT_TO_GENERALISE = tuple(map(statement, ("other-tasks", "other-agents", "other-limits")))
 EXPECTED = {"noop": 0.0, "reference": 1.0}
-"""What the baselines must come to if the tasks are what they claim to be."""
+"""The success rates that baselines must have."""
 
 
 def table_of(here: PilotState) -> Table:
@@ -93,9 +86,9 @@ def _rows(here: PilotState) -> Iterator[dict[str, Any]]:
 def report_of(
     here: PilotState, tell: Callable[[str], None] | None = None, measured: Measured | None = None
 ) -> tuple[dict[str, Any], Table]:
-    """The findings of a pilot as far as it has come, and the table that they are made from.
+    """The findings of a pilot so far, and the table that they are made from.
 
-    ``measured`` is how often the checks of its tasks were seen to err.
+    ``measured`` is how often the checks of its tasks were wrong when that was measured.
     """
     whole, protocol = table_of(put_back(here)), here.plan.protocol
     table = whole.select(~_of_tasks(whole, here.journal.removed))
@@ -107,7 +100,7 @@ def report_of(
     question = with_equal_repeats(here, compared, replace(_question(here), measured=measured))
     question = with_removed_tasks(here, whole.select(_among(whole, compared_in(protocol))), question)
     extras = _extras(here)
-    if not question.unfinished:
+    if question.unfinished is None:
         extras = replace(extras, caveats=(*unequal(here, question), *extras.caveats))
     found = findings(compared, question, extras, tell)
     found["baselines"] = _baselines(table, protocol, question.level)
@@ -121,7 +114,7 @@ def report_of(
 
 
 def in_one_unit(bill: dict[str, Any], unit: Mapping[str, Any] | None) -> dict[str, Any]:
-    """The bill, without a unit where its runs were not all priced as its charges are: after an amendment of prices."""
+    """The bill, without a unit if its runs were not all priced like its charges, as after an amendment of prices."""
     return bill if bill["unit"] == unit else {**bill, "unit": None}
 
 
@@ -132,41 +125,35 @@ def compared_in(protocol: Mapping[str, Any]) -> list[str]:
 
 
 def progress_of(here: PilotState) -> dict[str, Any]:
-    """How far the pilot has come: runs that were planned and that count, whether it is complete, and what holds it."""
+    """The runs that are planned and that count, whether the pilot is complete, and what holds it up."""
     last = list(stages_of(here))[-1]
-    counted, planned, gone = tally(here)
+    counted, planned, more = tally(here)
     complete = last.good and last.name == STAGES[-1]
-    more = f" ({gone})" if gone else ""
-    words = f"{counted} of {planned} planned runs count{more}."
     return {
         "planned": planned,
         "counted": counted,
+        "planned_for_removed": more,
         "complete": complete,
         "removed": sorted(here.journal.removed),
-        "words": words if complete else f"{words} {_held_up(last)}",
+        "held_up": None if complete else plain_data(_held_up(last)),
     }
 
 
-def tally(here: PilotState) -> tuple[int, int, str]:
-    """How many runs count, how many are planned for the tasks that are left, and how many more went with which task."""
-    planned, names = len(here.ledger.wanted()), sorted(here.journal.removed)
-    gone = f"{len(here.plan.slots) - planned} more were planned for {first_names(names, NAMED)}, removed since"
-    return sum(counts for _, _, counts in places(here)), planned, gone if names else ""
+def tally(here: PilotState) -> tuple[int, int, int]:
+    """How many runs count, how many are planned for the tasks that are left, and how many more for removed tasks."""
+    planned = len(here.ledger.wanted())
+    return sum(counts for _, _, counts in places(here)), planned, len(here.plan.slots) - planned
 
 
-def _held_up(stage: Stage) -> str:
-    """Why the pilot has not gone on after a stage."""
+def _held_up(stage: Stage) -> Statement:
+    """Why the pilot has not continued after a stage."""
     if stage.verdict == REFUSED:
-        unmet = "; ".join(f"{one.words} (found: {one.value}, asked for: {one.threshold})" for one in stage.unmet)
-        return f"Stage {stage.name} was refused, since this does not hold: {unmet}."
+        return statement("stage-refused", stage=stage.name, unmet=[one.found for one in stage.unmet])
     if stage.stop is not None:
-        return f"Stage {stage.name} was stopped by the rule for {stage.stop.rule}: {stage.stop.words}."
+        return statement("stage-stopped", stage=stage.name, stop=stage.stop.why)
     if stage.verdict == OPEN:
-        return f"Stage {stage.name} is not over."
-    cut = len(stage.ahead.cut)
-    return (
-        f"Stage {stage.name} is over without {cut} {'block' if cut == 1 else 'blocks'} that the budget of a task cut."
-    )
+        return statement("stage-not-over", stage=stage.name)
+    return statement("stage-cut", stage=stage.name, blocks=len(stage.ahead.cut))
 
 
 def _among(table: Table, methods: Sequence[str]) -> Any:
@@ -178,7 +165,7 @@ def _of_tasks(table: Table, tasks: Iterable[str]) -> Any:
 
 
 def _question(here: PilotState) -> Question:
-    """The question of the protocol; its level is what looks on the way, and the share that was run, have left."""
+    """The question of the protocol; its level is what looks, and the share that was run, have left."""
     protocol = here.plan.protocol
     comparison = protocol["comparison"] or {}
     held_up = unfinished(here)
@@ -186,7 +173,7 @@ def _question(here: PilotState) -> Question:
     so_far = float(looks[-1].nominal if looks else protocol["alpha"])
     return Question(
         endpoint=protocol["endpoints"]["primary"],
-        alpha=max(so_far if held_up else level_of(here), float_info.min),
+        alpha=max(so_far if held_up is not None else level_of(here), float_info.min),
         minimum_effect=float(protocol["minimum_effect"]),
         against=comparison.get("against"),
         candidate=comparison.get("candidate"),
@@ -198,22 +185,21 @@ def _question(here: PilotState) -> Question:
     )
 
 
-def unfinished(here: PilotState) -> str:
-    """Why a pilot may not be decided yet; nothing when its plan is complete or a rule has ended it.
+def unfinished(here: PilotState) -> Statement | None:
+    """Why a pilot cannot be decided yet; nothing when its plan is complete or a rule has ended it.
 
-    An answer on the way, at the level of the whole, would be a look that nobody planned.
+    An earlier answer at the full level would be a look that was not planned.
     """
     if any(map(of_another_length, here.plan.amendments)):
-        return "the number of runs of a task was changed after runs"
+        return statement("runs-per-task-changed")
     last = list(stages_of(here))[-1]
     if last.stop is not None or (last.name == STAGES[-1] and last.verdict in (OVER, EMPTY_STAGE)):
-        return ""
+        return None
     counted, planned, _ = tally(here)
     if counted == planned and last.unmet:
-        unmet = "; ".join(f"{one.words} ({one.value})" for one in last.unmet)
-        return f"stage {last.name} is {last.verdict}, since this does not hold: {unmet}"
-    told = f"the pilot is not complete ({counted} of {planned} planned runs count)"
-    return f"{told}, and to decide now would be a look that was not planned"
+        unmet = [one.found for one in last.unmet]
+        return statement("stage-unmet", stage=last.name, verdict=last.verdict, unmet=unmet)
+    return statement("pilot-incomplete", counted=counted, planned=planned)
 
 
 def _extras(here: PilotState) -> Extras:
@@ -221,17 +207,16 @@ def _extras(here: PilotState) -> Extras:
     tasks = protocol["tasks"]
     stages = list(stages_of(here))
     runs = [run for _, run, counts in places(here) if run is not None and counts]
-    counted, planned, gone = tally(here)
-    notes: list[str] = []
+    counted, planned, more = tally(here)
+    notes: list[Statement] = []
     if counted < planned:
-        notes.append(f"{planned - counted} of {planned} planned runs are not among these.")
-    if gone:
-        notes.append(f"Of {planned} planned runs {counted} count; {gone}.")
+        notes.append(statement("planned-runs-missing", missing=planned - counted, planned=planned))
+    if removed := sorted(here.journal.removed):
+        counts = {"counted": counted, "planned": planned, "more": more}
+        notes.append(statement("planned-runs-removed", **counts, tasks=removed))
     looks = rules_so_far(here.ledger, protocol)[1]
-    notes += [
-        f"A look for efficacy was taken {look.words}{_since_removed(look, here.journal.removed)}." for look in looks
-    ]
-    notes += filter(None, [words(here.charges(), here.rates), varied(here)])
+    notes += [_taken(look, here.journal.removed) for look in looks]
+    notes += filter(None, [paid_besides(here.charges(), here.rates), varied(here)])
     return Extras(
         kind="pilot",
         name=protocol["pilot"]["title"] or protocol["pilot"]["name"],
@@ -248,9 +233,9 @@ def _extras(here: PilotState) -> Extras:
         appendix={
             "digests": {
                 "pilot": here.plan.digest,
-                "price table": protocol["prices"]["digest"],
-                **{f"contract {task['name']}": task["contract"] for task in tasks},
-                **{f"artefact {name}": digest for name, digest in protocol["artefacts"].items()},
+                "prices": protocol["prices"]["digest"],
+                "contracts": {task["name"]: task["contract"] for task in tasks},
+                "artefacts": dict(protocol["artefacts"]),
             },
             "locks": _locks(here),
             "agents": [_method(one) for one in protocol["methods"]],
@@ -261,24 +246,22 @@ def _extras(here: PilotState) -> Extras:
     )
 
 
-def _doubted(here: PilotState) -> Iterator[str]:
-    """What people said of successes, and what they have not looked at: of the two in question before all others."""
+def _doubted(here: PilotState) -> Iterator[Statement]:
+    """What reviewers decided on successes, and what was not reviewed; the two agents in question come first."""
     asked = (here.plan.protocol["comparison"] or {}).values()
     methods = [*filter(None, asked), *compared_in(here.plan.protocol)]
-    told = doubted([run for _, run, counts in places(here) if run and counts], list(dict.fromkeys(methods)))
-    if told:
-        yield told
+    return doubted([run for _, run, counts in places(here) if run and counts], list(dict.fromkeys(methods)))
 
 
-def _idle(here: PilotState) -> Iterator[str]:
-    """Which of the methods never changed anything: what they are compared with may have been nothing."""
+def _idle(here: PilotState) -> Iterator[Statement]:
+    """Which of the methods never changed anything, or always failed: they may never have worked."""
     counted = (run for _, run, counts in places(here) if run is not None and counts)
     return unproven(counted, methods_of(here.plan.protocol))
 
 
-def caveats_of(here: PilotState) -> Iterator[str]:
-    """What could turn the answer, the power of the plan first; most of it is about an answer that there is."""
-    over = not unfinished(here)
+def caveats_of(here: PilotState) -> Iterator[Statement]:
+    """What could change the answer, the power of the plan first; most of it applies only to a pilot that is over."""
+    over = unfinished(here) is None
     if over:
         yield from _weak(here)
     yield from (*_doubted(here), *_idle(here))
@@ -286,23 +269,21 @@ def caveats_of(here: PilotState) -> Iterator[str]:
         yield from (*cautions(here), *_doubts(here), *choices(here))
 
 
-def _weak(here: PilotState) -> Iterator[str]:
-    """That the plan lacked power, where it came to its end all the same: without a stage three nothing asks for it."""
+def _weak(here: PilotState) -> Iterator[Statement]:
+    """That the plan lacked power but came to its end: without a stage three no criterion requires it."""
     if here.power["supported"] is not True:
-        told = f"The power of the plan did not reach what was wanted: {here.power['value']}"
-        yield f"{told}. A difference that such a plan shows tends to be larger than the true one."
+        yield statement("power-not-reached", power=here.power["answer"])
 
 
-def _doubts(here: PilotState) -> Iterator[str]:
-    """What runs under different conditions could do to the answer."""
+def _doubts(here: PilotState) -> Iterator[Statement]:
+    """How runs under different conditions could change the answer."""
     ledger = here.ledger
     return doubts(here.plan.protocol, [runs for block in ledger.blocks() if (runs := ledger.filled(block)) is not None])
 
 
-def _since_removed(look: Look, removed: frozenset[str]) -> str:
-    """Which tasks a look was taken with that were removed later."""
-    gone = [task for task in look.tasks if task in removed]
-    return f"; it was taken with {', '.join(gone)}, removed later" if gone else ""
+def _taken(look: Look, removed: frozenset[str]) -> Statement:
+    """A look, with its tasks that were removed later."""
+    return statement("look-taken", **look.values, removed_later=[task for task in look.tasks if task in removed])
 
 
 def _method(one: Mapping[str, Any]) -> dict[str, Any]:
@@ -311,7 +292,7 @@ def _method(one: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _stage(record: Mapping[str, Any]) -> dict[str, Any]:
-    """A stage without its places, which the runs tell, and its looks without the runs, which the journal has."""
+    """A stage without its places, which follow from the runs, and its looks without the runs, which the journal has."""
     kept = ("stage", "verdict", "entry", "exit", "stop", "looks", "counts", "spent_usd", "charges", "attempts")
     looks = [{name: value for name, value in look.items() if name != "runs"} for look in record["looks"]]
     return {**{name: record[name] for name in kept}, "looks": looks}
@@ -339,7 +320,7 @@ def _locks(here: PilotState) -> list[dict[str, Any]]:
 
 
 def _baselines(table: Table, protocol: Mapping[str, Any], level: float) -> list[dict[str, Any]]:
-    """What each baseline came to, and whether that is what it must come to."""
+    """The success of each baseline, and whether it is what it must be."""
     found = []
     compared = compared_in(protocol)
     for method in (one for one in protocol["methods"] if one["name"] not in compared):
@@ -356,13 +337,13 @@ def _baselines(table: Table, protocol: Mapping[str, Any], level: float) -> list[
 
 
 NO_VARIATION = "(none)"
-"""What stands for the variation of a run that was made when none was declared."""
+"""The variation of a run that was made when none was declared."""
 
 
 def variations_of(here: PilotState) -> list[dict[str, Any]]:
-    """How each method came out under each variation: the runs that count, those with a verdict, and the successes.
+    """For each method and variation: the runs that count, those with a verdict, and the successes.
 
-    A run says itself which variation it was made under: the plan may have been amended since.
+    The variation is recorded in the run itself: the plan may have been amended since.
     """
     names, repeats = [one["name"] for one in here.plan.protocol["variations"]], _repeats(here)
     found = {(name, one["name"]): [0, 0, 0] for name in names for one in here.plan.protocol["methods"]}
@@ -393,9 +374,7 @@ def _repeats(here: PilotState) -> dict[str, list[int]]:
     return {name: sorted(repeats) for name, repeats in found.items()}
 
 
-def varied(here: PilotState) -> str:
-    """Which repeats had which variation, in a sentence; empty where none is declared."""
-    if not here.plan.protocol.get("variations"):
-        return ""
-    told = [f"{name} (repeats {', '.join(map(str, of))})" for name, of in _repeats(here).items()]
-    return f"Repeats differ as was declared, for every method alike: {', '.join(sorted(told))}." if told else ""
+def varied(here: PilotState) -> Statement | None:
+    """Which repeats had which variation; nothing if none is declared."""
+    found = [{"name": name, "repeats": of} for name, of in sorted(_repeats(here).items())]
+    return statement("repeats-varied", variations=found) if here.plan.protocol.get("variations") and found else None

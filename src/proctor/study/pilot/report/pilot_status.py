@@ -1,4 +1,4 @@
-"""The state of a pilot for people who watch it: progress, cost, stopping rules, open runs.
+"""The state of a pilot for users who watch it: progress, cost, stopping rules, open runs.
 
 Every run is paid for, whether or not it fills a place. The lines of the bill add up to what is spent of the envelope.
 """
@@ -11,7 +11,8 @@ from decimal import Decimal
 from typing import Any
 
 from proctor.execute.monitor.price_table import plain
-from proctor.study.pilot.ledger.charges import KINDS, totals
+from proctor.study.analysis.plain_data import plain_data
+from proctor.study.pilot.ledger.charges import totals
 from proctor.study.pilot.ledger.interim_analysis import looks_of
 from proctor.study.pilot.ledger.pilot_runs import CHECKS as BEFORE
 from proctor.study.pilot.ledger.pilot_runs import RUNNING, Ledger, Run
@@ -26,24 +27,22 @@ from proctor.study.pilot.running.pilot_state import (
     stages_of,
 )
 from proctor.study.pilot.running.stopping_rules import (
-    BUDGET,
-    EFFICACY,
-    SAFETY,
     counted,
     methods_of,
     rules_so_far,
     run_cap,
 )
+from proctor.study.statements import statement
 
 METHOD, BASELINE, CHECKS = "method", "baseline", "checks"
-BY_NONE = "checks by none of the methods"
 
 
 @dataclass(frozen=True)
 class Line:
-    """What was paid for, how many runs or charges that is, and what it came to.
+    """What was paid for, how many runs or charges that is, and its cost.
 
-    ``checks`` of the runs were made before stage one to see whether tasks can be used, and are in no table of results.
+    ``name`` is the method, and empty for charges and for the checks of no method. ``checks`` of the runs were made
+    before stage one to see whether tasks can be used, and are in no table of results.
     """
 
     of: str
@@ -54,12 +53,12 @@ class Line:
 
     def record(self) -> dict[str, Any]:
         """The line as findings have it."""
-        told = {"of": self.of, "name": self.name, "count": self.count, "checks": self.checks}
-        return {**told, "usd": float(self.usd)}
+        counts = {"count": self.count, "checks": self.checks}
+        return {"of": self.of, "name": self.name, **counts, "usd": float(self.usd)}
 
 
 def bill_of(here: PilotState) -> dict[str, Any]:
-    """The whole bill as findings have it, the sum beside its lines."""
+    """The whole bill as findings have it, with its sum."""
     lines = [*lines_of(here), *(_charged(one) for one in totals(here.charges()))]
     unit = here.rates.unit
     return {
@@ -71,11 +70,11 @@ def bill_of(here: PilotState) -> dict[str, Any]:
 
 
 def lines_of(here: PilotState) -> list[Line]:
-    """What the runs of each method cost, and the checks that none of them made."""
+    """What the runs of each method cost, and the checks that belong to no method."""
     runs, methods = here.ledger.runs, here.plan.protocol["methods"]
     arms = {one["name"]: BASELINE if one["baseline"] else METHOD for one in methods}
     found = [_made(of, name, tuple(run for run in runs if run.method == name)) for name, of in arms.items()]
-    others = _made(CHECKS, BY_NONE, tuple(run for run in runs if run.method not in arms))
+    others = _made(CHECKS, "", tuple(run for run in runs if run.method not in arms))
     return [*found, others] if others.count else found
 
 
@@ -84,16 +83,15 @@ def _made(of: str, name: str, runs: tuple[Run, ...]) -> Line:
 
 
 def _charged(one: dict[str, str]) -> Line:
-    return Line(one["kind"], KINDS[one["kind"]], int(one["count"]), Decimal(one["usd"]))
+    return Line(one["kind"], "", int(one["count"]), Decimal(one["usd"]))
 
 
-RUN_CAPS = "run caps"
 NOT_BEGUN, CHECKING, CHECKS_LEFT = "not begun", "checking", "checks left"
-"""What is said of stage one where its entry cannot hold yet: nothing was tried, checks still run, or were cut off."""
+"""The verdicts on stage one while its entry cannot hold: nothing was tried, checks still run, or were cut off."""
 
 
 def status_of(here: PilotState, busy: bool) -> dict[str, Any]:
-    """The whole standing as data; ``busy`` is whether somebody runs the pilot."""
+    """The whole state as data; ``busy`` is whether the pilot is running."""
     stages = list(stages_of(here))
     last = stages[-1]
     ledger, protocol = here.ledger, here.plan.protocol
@@ -122,23 +120,23 @@ def status_of(here: PilotState, busy: bool) -> dict[str, Any]:
         "unmet": [one.record() for one in last.unmet] if last.verdict in (REFUSED, STOPPED) else [],
         "stop": last.stop.record() if last.stop else None,
         "removed": [one.record() for one in here.journal.removals],
-        "deviations": deviations(here),
+        "deviations": plain_data(deviations(here)),
         "spent_usd": plain(account.total()),
     }
 
 
 def _verdict(here: PilotState, stage: Stage, busy: bool) -> str:
-    """The verdict on a stage for who looks on. A stage that is refused ends ``pilot run``: while it runs, it checks.
+    """The verdict on a stage as users see it. A refused stage ends ``pilot run``: while that runs, it still checks.
 
-    Where it was cut off before it came to a stage, what was not tried yet refuses nothing.
+    If it was cut off before a stage, criteria that were not tried yet do not refuse it.
     """
     if stage.name != STAGES[0] or stage.verdict != REFUSED:
         return stage.verdict
     untried = all(one.open for one in stage.unmet)
     if busy or (untried and not here.runs):
         return CHECKING if busy else NOT_BEGUN
-    told = (here.plan.folder / f"stage-{stage.name}.json").exists()
-    return CHECKS_LEFT if untried and not told else stage.verdict
+    recorded = (here.plan.folder / f"stage-{stage.name}.json").exists()
+    return CHECKS_LEFT if untried and not recorded else stage.verdict
 
 
 def _stage(ledger: Ledger, name: str, verdict: str) -> dict[str, Any]:
@@ -147,7 +145,7 @@ def _stage(ledger: Ledger, name: str, verdict: str) -> dict[str, Any]:
 
 
 def _methods(here: PilotState, ledger: Ledger) -> list[dict[str, Any]]:
-    """For each method how many places are done and left, how they came out, and what they cost, with its checks."""
+    """For each method how many places are done and left, their statuses, and what they cost, with its checks."""
     found = []
     wanted = Counter(slot.method for slot in ledger.wanted())
     paid = {line.name: line for line in lines_of(here) if line.of != CHECKS}
@@ -169,8 +167,8 @@ def _methods(here: PilotState, ledger: Ledger) -> list[dict[str, Any]]:
 
 
 def _checks(here: PilotState) -> dict[str, Any]:
-    """The checks that were made by none of the methods, which no row of a method has."""
-    line = next((line for line in lines_of(here) if line.of == CHECKS), Line(CHECKS, BY_NONE, 0, Decimal(0)))
+    """The checks that belong to no method."""
+    line = next((line for line in lines_of(here) if line.of == CHECKS), Line(CHECKS, "", 0, Decimal(0)))
     return {"runs": line.count, "spent_usd": plain(line.usd)}
 
 
@@ -186,10 +184,10 @@ def _envelopes(here: PilotState) -> list[dict[str, str]]:
     return found
 
 
-def _rules(here: PilotState, ledger: Ledger) -> list[dict[str, str]]:
+def _rules(here: PilotState, ledger: Ledger) -> list[dict[str, Any]]:
     """How far each rule is from ending the pilot."""
     protocol, unit = here.plan.protocol, here.rates.unit
-    methods, allowed = methods_of(protocol), str(protocol["stopping"]["violations"])
+    methods, allowed = methods_of(protocol), int(protocol["stopping"]["violations"])
     kinds, by_method = counted(run for run in ledger.held() if run.method in methods)
     most = max([*kinds.items(), *by_method.items()], key=lambda one: one[1], default=("", 0))
     left = Decimal(protocol["budgets"]["pilot_usd"]) - here.account().total()
@@ -202,18 +200,14 @@ def _rules(here: PilotState, ledger: Ledger) -> list[dict[str, str]]:
     capped = sum(1 for run in ledger.held() if run.code and not run.unsafe)
     done = len(blocks) - len(open_blocks)
     found = [
-        _rule(BUDGET, "left for the next block at its caps", unit.exact(float(left)), unit.exact(float(need))),
-        _rule(SAFETY, f"runs with violations{f', most of {most[0]}' if most[0] else ''}", str(most[1]), allowed),
-        _rule(RUN_CAPS, "runs that a cap ended", str(capped), "each by its own"),
+        statement("rule-budget", left_usd=float(left), needed_usd=float(need), unit=unit.name),
+        statement("rule-safety", most=most[0], runs=most[1], allowed=allowed),
+        statement("rule-run-caps", runs=capped),
     ]
     planned = looks_of(protocol, len(blocks))
     if planned:
         taken = rules_so_far(ledger, protocol)[1]
         ahead = [number for number, wanted in planned if number > done and wanted not in {one.wanted for one in taken}]
-        words = f"blocks until the next look; {len(taken)} taken"
-        found.append(_rule(EFFICACY, words, str(done), str(ahead[0]) if ahead else "no more looks"))
-    return found
-
-
-def _rule(rule: str, words: str, value: str, threshold: str) -> dict[str, str]:
-    return {"rule": rule, "words": words, "value": value, "threshold": threshold}
+        next_ = ahead[0] if ahead else None
+        found.append(statement("rule-efficacy", taken=len(taken), blocks=done, next=next_))
+    return [one.record() for one in found]

@@ -1,16 +1,14 @@
 """How the answer of a pilot changes when runs are counted in another way.
 
-Where the two that are compared were named, nobody is adopted whom such a way does not adopt by the whole rule: untold
-runs are supposed to be failures of the candidate there as well.
+Where both agents of the comparison were named, the candidate is adopted only if each such way results in adopt by the
+whole rule, in which runs without an outcome count as failures of the candidate as well.
 
-Where the budget of a task ends its runs while others go on, the runs of a task can end just when a candidate leads on
-it. So the comparison is made once more on the repeats of which no task was cut, and nobody is adopted whom it does not
-adopt as well.
+If the budget of a task ends its runs while others continue, the runs of a task can end just when a candidate leads on
+it. So the comparison is repeated on the repeats of which no task was cut, and it must result in adopt as well.
 
-Nobody may watch a run go wrong, stop it and have another one, or take out the tasks that are going wrong, without a
-reader seeing what that did. Both are on record and told one by one; here is what they come to together. There has to be
-an objective reason for every removal, but who finds several can choose among them: so nobody is adopted who is not with
-the runs of removed tasks counted as well.
+A user could stop a run that goes wrong and repeat it, or remove the tasks that go wrong. Both are recorded one by one;
+this module computes their effect together. Every removal needs an objective reason, but a user who finds several can
+choose among them: so the comparison with the runs of removed tasks must result in adopt as well.
 """
 
 from __future__ import annotations
@@ -22,7 +20,6 @@ from dataclasses import replace
 import numpy as np
 
 from proctor.study.analysis.caveats import against_all, one_sided, unknown_outcome_counts
-from proctor.study.analysis.number_format import first_names, points
 from proctor.study.analysis.outcome_counts import Cells
 from proctor.study.analysis.pairwise_comparison import ADOPT, compare_pairs, decide, toward
 from proctor.study.analysis.question import SEED, AlternativeCount, Question
@@ -32,10 +29,11 @@ from proctor.study.pilot.plan.randomisation import Slot
 from proctor.study.pilot.running.pilot_state import PilotState, places, stages_of
 from proctor.study.pilot.running.stopping_rules import methods_of, task_pays
 from proctor.study.run_table import Table
+from proctor.study.statements import Statement, statement
 
 
-def count_differently(table: Table, question: Question, how: str) -> AlternativeCount:
-    """What the rows of ``table`` say; if untold runs among them turn it, what it is with these.
+def count_differently(table: Table, question: Question, how: Statement) -> AlternativeCount:
+    """The comparison over the rows of ``table``; if their runs without an outcome change it, the comparison with these.
 
     The question names both agents, and ``table`` has runs of both.
     """
@@ -45,25 +43,21 @@ def count_differently(table: Table, question: Question, how: str) -> Alternative
     difference = toward(pair, str(question.candidate))
     verdict = decide(difference, question.minimum_effect, pair["separable"])
     if verdict != ADOPT:
-        return AlternativeCount(how, verdict, difference)
+        return AlternativeCount((how,), verdict, difference)
     best, against = {"agent": question.candidate}, {"agent": question.against}
     worst = (against_all(cells, question, best, against), one_sided(cells, question, best, against, against))
     ways = unknown_outcome_counts(question, str(question.against), *worst)
     turning = next((one for one in ways if one.verdict != ADOPT), None)
     if turning is None:
-        return AlternativeCount(how, verdict, difference)
-    return AlternativeCount(f"{how} and {turning.how}", turning.verdict, turning.difference)
-
-
-NAMED = 3
-"""How many tasks a sentence names."""
+        return AlternativeCount((how,), verdict, difference)
+    return AlternativeCount((how, *turning.how), turning.verdict, turning.difference)
 
 
 def cut_blocks(here: PilotState) -> tuple[tuple[Slot, ...], ...]:
     """The blocks that the budgets of their tasks cut while others went on.
 
-    A rule that ended the pilot cuts those after its end, and no single task; neither does a run that was to be made
-    again when the rule came.
+    A rule that ended the pilot cuts those after its end, and no single task; neither does a run that had to be repeated
+    when the rule applied.
     """
     ledger, account = here.ledger, here.account()
     blocks = list(ledger.blocks())
@@ -86,34 +80,34 @@ def common_repeats(here: PilotState) -> tuple[int, ...]:
 
 
 def with_equal_repeats(here: PilotState, table: Table, question: Question) -> Question:
-    """The question with the comparison of equal numbers of runs to be held against, where budgets of tasks cut some."""
+    """The question with another comparison of equal numbers of runs, if budgets of tasks cut some."""
     if not cut_tasks(here) or question.unfinished or not question.planned:
         return question
     even = table.select(np.isin(table.trial, common_repeats(here)))
     if not len(even):
-        return replace(question, unfinished="the budgets of tasks cut every repeat of some task")
+        return replace(question, unfinished=statement("every-repeat-cut"))
     return replace(question, counted=(*question.counted, count_differently(even, question, _how(here))))
 
 
-def _how(here: PilotState) -> str:
-    return f"only the repeats of which no budget cut a task ({', '.join(map(str, common_repeats(here)))})"
+def _how(here: PilotState) -> Statement:
+    """Only the repeats of which no budget cut a task."""
+    return statement("equal-repeats", repeats=list(common_repeats(here)))
 
 
-def unequal(here: PilotState, question: Question) -> Iterator[str]:
-    """That budgets of tasks cut their runs, of how many, and what the comparison is without that."""
+def unequal(here: PilotState, question: Question) -> Iterator[Statement]:
+    """That budgets of tasks cut their runs, of how many, and the comparison without that."""
     cut = cut_tasks(here)
     if not cut:
         return
     of = len({slot.task for slot in here.ledger.wanted()})
-    told = f"Tasks have unequal numbers of runs: the budget of a task cut those of {len(cut)} of {of} tasks"
-    yield f"{told} ({first_names(cut, NAMED)})."
+    yield statement("budgets-cut-tasks", tasks=list(cut), of=of)
     for one in question.counted:
-        if one.how.startswith(_how(here)) and one.difference.value is not None:
-            yield f"With {one.how}, the difference is {points(one.difference)}: {one.verdict}."
+        if one.how[0] == _how(here) and one.difference.value is not None:
+            yield one.caveat
 
 
 def made_again(here: PilotState) -> tuple[tuple[str, str, int], ...]:
-    """How many runs of each method came to nothing on each task before another one filled their place."""
+    """How many runs of each method on each task were repeated before one filled their place."""
     ledger, methods = here.ledger, {*methods_of(here.plan.protocol), *_asked(here)}
     found: Counter[tuple[str, str]] = Counter()
     for slot, held, counts in places(here):
@@ -125,13 +119,12 @@ def made_again(here: PilotState) -> tuple[tuple[str, str, int], ...]:
     return tuple((method, task, count) for (method, task), count in sorted(found.items()) if count)
 
 
-def choices(here: PilotState) -> Iterator[str]:
-    """What could have been chosen with the results in view, in sentences."""
+def choices(here: PilotState) -> Iterator[Statement]:
+    """What could have been chosen after seeing results."""
     again = made_again(here)
     if again:
         counts = {name: sum(count for method, _, count in again if method == name) for name in _asked(here)}
-        told = ", ".join(f"{count or 'none'} of {name}" for name, count in counts.items())
-        yield f"Runs that were cut off, stopped or spoilt were made again: {told}."
+        yield statement("runs-made-again", runs=counts)
     if here.journal.removals and here.plan.protocol["comparison"] is not None:
         yield from _with_removed(here)
 
@@ -142,13 +135,14 @@ def put_back(here: PilotState) -> PilotState:
 
 
 def with_removed_tasks(here: PilotState, whole: Table, question: Question) -> Question:
-    """The question with the comparison to be held against that counts removed tasks; ``whole`` has their rows."""
+    """The question with another comparison that counts removed tasks; ``whole`` has their rows."""
     tells_more = any(whole.task.is_(task).any() for task in here.journal.removed)
     if question.unfinished or not question.planned or not tells_more:
         return question
     again = replace(question, repeated=made_again(put_back(here)))
     return replace(
-        question, counted=(*question.counted, count_differently(whole, again, "the runs of removed tasks counted"))
+        question,
+        counted=(*question.counted, count_differently(whole, again, statement("removed-tasks-counted"))),
     )
 
 
@@ -156,7 +150,7 @@ def _asked(here: PilotState) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for pair in pairs_of(here.plan.protocol) for name in pair))
 
 
-def _with_removed(here: PilotState) -> Iterator[str]:
+def _with_removed(here: PilotState) -> Iterator[Statement]:
     """The comparison with the runs of removed tasks, as far as there are any."""
     whole = replace(here.ledger, removed=frozenset())
     runs = [run for block in whole.blocks() for run in whole.filled(block) or ()]
@@ -164,8 +158,7 @@ def _with_removed(here: PilotState) -> Iterator[str]:
         protocol = here.plan.protocol
         ((gap, p),) = family(runs, _asked(here), pairs_of(protocol), protocol)
         if gap is not None and p is not None:
-            told = f"With the runs of removed tasks counted, the difference would be {100 * gap:+.1f} points"
-            yield f"{told} (p {'< 0.001' if p < 0.001 else f'= {p:.3f}'})."
+            yield statement("difference-with-removed-tasks", difference=gap, p=p)
 
 
 def _tells(run: Run, here: PilotState) -> bool:

@@ -1,4 +1,4 @@
-"""What must hold in a pilot: one criterion, and the criteria on its caps that need no check to be run. Pure."""
+"""What must hold in a pilot: one criterion, and the criteria on its caps, which need no run. Pure."""
 
 from __future__ import annotations
 
@@ -7,33 +7,35 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
-from proctor.base.dataclass_fields import field_items
 from proctor.execute.monitor.breakers.breaker_settings import Thresholds
 from proctor.execute.monitor.budget import make_envelopes
 from proctor.execute.monitor.price_table import plain
+from proctor.study.analysis.plain_data import plain_data
 from proctor.study.pilot.running.stopping_rules import run_cap
+from proctor.study.statements import Statement, statement
 
 
 @dataclass(frozen=True)
 class Criterion:
-    """One thing that must hold: what it is, what was found and asked for, what shows it, and what to do about it.
+    """One thing that must hold: a statement with what was found and what is required, and the runs that show it.
 
-    ``open`` is that it is not met only because something was not tried yet.
+    ``open`` is whether it is not met only because something was not tried yet.
     """
 
-    id: str
-    words: str
-    value: str
-    threshold: str
+    found: Statement
     met: bool
     evidence: tuple[str, ...] = ()
-    todo: str = ""
     open: bool = False
+
+    @property
+    def id(self) -> str:
+        """The code of the statement."""
+        return self.found.code
 
     def record(self) -> dict[str, Any]:
         """The criterion as data."""
-        told = {name: value for name, value in field_items(self) if name != "open"}
-        return {**told, "evidence": list(self.evidence)}
+        found = plain_data(self.found)
+        return {"id": self.id, "met": self.met, "found": found, "evidence": list(self.evidence)}
 
 
 CAPS = "caps-"
@@ -46,18 +48,14 @@ def caps(protocol: Mapping[str, Any], tasks: Sequence[Mapping[str, Any]], start:
     yield from _starts(runs, start)
     arms = len(protocol["methods"])
     largest = max(runs, key=lambda name: runs[name], default="")
-    for name, words in (("task_usd", "a task's envelope"), ("pilot_usd", "the pilot's envelope")):
+    for name in ("task_usd", "pilot_usd"):
         cap = protocol["budgets"][name]
         if cap is None:
             continue
         block = runs.get(largest, Decimal(0)) * arms
+        found = {"cap_usd": str(cap), "block_usd": plain(block), "task": largest, "runs": arms}
         yield Criterion(
-            id=f"{CAPS}{name.removesuffix('_usd')}",
-            words=f"{words} holds a whole block at the caps of its runs",
-            value=f"{cap} USD",
-            threshold=f"{plain(block)} USD ({largest}, {arms} runs)" if largest else "a task",
-            met=bool(largest) and block <= Decimal(cap),
-            todo=f"a smaller budgets.run_usd, or a larger budgets.{name}, by proctor pilot amend PILOT --why",
+            statement(f"{CAPS}{name.removesuffix('_usd')}", **found), bool(largest) and block <= Decimal(cap)
         )
 
 
@@ -67,11 +65,27 @@ def _starts(runs: Mapping[str, Decimal], start: Decimal) -> Iterator[Criterion]:
     if not smallest:
         return
     (envelope,) = make_envelopes(Thresholds(), runs[smallest])
-    yield Criterion(
-        id=f"{CAPS}run",
-        words="the cap of a run leaves its agent something after the start",
-        value=f"{plain(envelope.limit)} USD for the agent, of {plain(envelope.cap)} ({smallest})",
-        threshold=f"more than {plain(start)} USD, which the start of a run costs",
-        met=not 0 < start >= envelope.limit,
-        todo="a larger budgets.run_usd, by proctor pilot amend PILOT --why, or a larger budget.usd of the contract",
-    )
+    amounts = {"agent_usd": plain(envelope.limit), "cap_usd": plain(envelope.cap), "start_usd": plain(start)}
+    yield Criterion(statement(f"{CAPS}run", **amounts, task=smallest), not 0 < start >= envelope.limit)
+
+
+def concerns_of(cost: Mapping[str, Any], protocol: Mapping[str, Any], start: Decimal) -> list[Statement]:
+    """What would end the pilot early, or keep it from beginning; ``cost`` is its projection."""
+    projected = cost["budget"]
+    unmet = [one for one in caps(protocol, protocol["tasks"], start) if not one.met]
+    found = [statement("stage-one-will-be-refused", criterion=one.found) for one in unmet]
+    if not projected["fits"]["expected"]:
+        found.append(statement("expected-cost-above-budget"))
+    elif not projected["fits"]["high"]:
+        found.append(statement("high-cost-above-budget"))
+    block, whole = _block_caps(protocol), Decimal(projected["pilot_usd"])
+    if projected["fits"]["high"] and 0 <= whole - block < Decimal(cost["usd"]["expected"]):
+        found.append(statement("block-caps-above-rest", block_usd=plain(block), budget_usd=plain(whole)))
+    if projected["tasks_over"]:
+        found.append(statement("tasks-above-budget", tasks=list(projected["tasks_over"])))
+    return found
+
+
+def _block_caps(protocol: Mapping[str, Any]) -> Decimal:
+    """What the runs of the dearest block may cost together."""
+    return max(run_cap(protocol, task["contract"]) for task in protocol["tasks"]) * len(protocol["methods"])

@@ -36,6 +36,7 @@ from proctor.execute.agents.patch_agent import PATCH_BYTES
 from proctor.execute.home import Home
 from proctor.execute.monitor.price_table import plain
 from proctor.execute.requirements import room_problem
+from proctor.study.analysis.plain_data import text_numbers
 from proctor.study.pilot.ledger.charges import charged_by_task, rates_of
 from proctor.study.pilot.ledger.journal import (
     AcceptedMachine,
@@ -175,7 +176,7 @@ def run_pilot(scene: PilotContext) -> tuple[PilotState, tuple[Stage, ...]]:
 
 
 def _write(here: PilotState, stage: Stage) -> None:
-    write_whole(here.plan.folder / f"stage-{stage.name}.json", canonical(record_of(here, stage)))
+    write_whole(here.plan.folder / f"stage-{stage.name}.json", canonical(text_numbers(record_of(here, stage))))
 
 
 def _same_home(here: PilotState) -> None:

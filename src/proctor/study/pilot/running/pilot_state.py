@@ -1,4 +1,4 @@
-"""Where a pilot stands, computed from its runs, its journal and its plan: a record for each stage, rows for reports.
+"""The state of a pilot, computed from its runs, its journal and its plan: a record for each stage, rows for reports.
 
 A record of a stage is the same whenever it is made from the same evidence: what must hold before a stage is computed
 from the stages before it, and what must hold at its end from the runs up to it. ``stage-one.json`` and the others in
@@ -42,6 +42,7 @@ from proctor.study.pilot.running.stopping_rules import (
     rules_so_far,
     what_next,
 )
+from proctor.study.statements import Statement, statement
 
 REFUSED, OPEN, STOPPED, OVER, EMPTY_STAGE = "refused", "open", "stopped", "over", "empty"
 
@@ -102,19 +103,19 @@ def known_until(stage: str) -> tuple[str, ...]:
 
 
 def read_pilot_state(plan: Plan, home: Home) -> PilotState:
-    """How the pilot stands by what lies in ``home`` and in the folder of its plan.
+    """The state of the pilot by what is in ``home`` and in the folder of its plan.
 
-    :class:`BrokenSeal` where a run is not as it was sealed and noted, or the journal was cut.
+    :class:`BrokenSeal` where a run is not as it was sealed and recorded, or the journal was cut.
     """
     require_head(plan, home)
-    journal = read_journal(plan)  # before the runs: what is noted by now is there
+    journal = read_journal(plan)  # before the runs: what is recorded by now is there
     runs = in_order(read_runs(home, plan.digest), tuple(journal.runs))
     require_noted(plan, home, journal.runs, runs)
     return PilotState(plan, journal, runs, power_of(plan, journal.removed), rates_of(plan))
 
 
 def take_looks(here: PilotState) -> PilotState:
-    """The standing with every look that is due put down; what is removed or amended later does not change them."""
+    """The state with every look that is due recorded; later removals and amendments do not change them."""
     due = rules_so_far(here.ledger, here.plan.protocol)[1][len(here.journal.looks) :]
     for look in due:
         add_look(here.plan, look)
@@ -141,14 +142,14 @@ class Stage:
 
     @property
     def unmet(self) -> tuple[Criterion, ...]:
-        """What does not hold: before the stage, or at its end. What was only not tried yet is told by itself alone."""
+        """What does not hold before the stage or at its end; what was only not tried yet if there is nothing else."""
         before = tuple(one for one in self.entry if not one.met)
         tried = tuple(one for one in before if not one.open)
         return tried or before or tuple(one for one in self.exit if not one.met)
 
     @property
     def beyond_means(self) -> bool:
-        """Whether its caps let no run begin, which no check of a task can mend."""
+        """Whether its caps let no run begin, whatever the checks of tasks show."""
         return any(one.id.startswith(CAPS) and not one.met for one in self.entry)
 
     @property
@@ -158,7 +159,7 @@ class Stage:
 
     @property
     def good(self) -> bool:
-        """Whether the pilot may go on after it, or is complete with it."""
+        """Whether the pilot may continue after it, or is complete with it."""
         ended = self.stop is not None and self.stop.rule != EFFICACY
         return self.verdict in (OVER, EMPTY_STAGE) and not ended and not self.ahead.cut and not self.unmet
 
@@ -172,7 +173,7 @@ def done_of(here: PilotState) -> tuple[int, int]:
 
 
 def stage_of(here: PilotState, name: str) -> Stage:
-    """How a stage stands."""
+    """The state of a stage."""
     if not any(slot.stage == name for slot in here.ledger.wanted()):
         return Stage(name, EMPTY_STAGE)
     before = (CHECKS, *STAGES)[STAGES.index(name)]
@@ -249,9 +250,9 @@ def _attempts(ledger: Ledger, stage: str) -> Iterator[dict[str, Any]]:
     for (of, task, repeat, method), runs in sorted(made.items(), key=lambda one: one[0]):
         if len(runs) > 1:
             held = run_that_fills(runs, ledger.retries)
-            told = {"of": of, "task": task, "repeat": int(repeat), "method": method}
+            place = {"of": of, "task": task, "repeat": int(repeat), "method": method}
             listed = [{"run": run.run, "status": run.status or run.state, "why": _why(run)} for run in runs]
-            yield {**told, "counts": held.run if held else None, "runs": listed}
+            yield {**place, "counts": held.run if held else None, "runs": listed}
 
 
 def _why(run: Run) -> str:
@@ -262,9 +263,9 @@ def _why(run: Run) -> str:
 def _place(ledger: Ledger, slot: Slot) -> dict[str, Any]:
     held = ledger.run_that_fills(slot)
     names = ("order", "block", "stratum", "task", "repeat", "position", "method")
-    told = {name: getattr(slot, name) for name in names}
+    planned = {name: getattr(slot, name) for name in names}
     attempts = [{"run": run.run, "status": run.status or run.state} for run in ledger.attempts(slot)]
-    return {**told, "run": held.run if held else None, "status": held.status if held else None, "attempts": attempts}
+    return {**planned, "run": held.run if held else None, "status": held.status if held else None, "attempts": attempts}
 
 
 def places(here: PilotState) -> Iterator[tuple[Slot, Run | None, bool]]:
@@ -279,39 +280,33 @@ def places(here: PilotState) -> Iterator[tuple[Slot, Run | None, bool]]:
         yield slot, held, held is not None and held.run not in alone and slot.task not in here.journal.removed
 
 
-def deviations(here: PilotState) -> list[str]:
-    """Everything in which the pilot departs from its plan, in sentences that every report shows."""
+def deviations(here: PilotState) -> list[Statement]:
+    """Everything in which the pilot departs from its plan."""
     ledger = here.ledger
-    found = [*here.plan.deviations, *(one.words for one in here.journal.removals)]
-    found += [one.words for one in here.journal.machines]
+    found = [*here.plan.deviations, *(one.deviation for one in here.journal.removals)]
+    found += [one.deviation for one in here.journal.machines]
     for run in here.runs:
         if run.spoilt:
             problem = "; ".join(line.strip() for line in run.problem.splitlines())
-            found.append(f"A fault of the machine spoilt {_whose(run)}: {problem}.")
+            found.append(statement("run-spoilt", run=run.run, task=run.task, method=run.method, problem=problem))
     counted = [run for _, run, counts in places(here) if run is not None and counts]
     found += [*departures(here.plan, here.runs, counted), *run_consistency.condition_changes(counted)]
-    cut = [_whose(run) for run in here.runs if run.state == CUT]
-    stopped = [_whose(run) for run in here.runs if run.stopped]
-    for runs, words in ((cut, "cut off before their end"), (stopped, "stopped by an operator")):
+    cut = [run.values for run in here.runs if run.state == CUT]
+    stopped = [run.values for run in here.runs if run.stopped]
+    for runs, code in ((cut, "runs-cut-off"), (stopped, "runs-stopped-by-operator")):
         if runs:
-            found.append(f"Runs that were {words} and fill no place: {', '.join(runs)}.")
+            found.append(statement(code, runs=runs))
     stages = list(stages_of(here))
     alone = left_out(ledger) if stages[-1].verdict != OPEN else []
     if alone:
-        found.append(f"Runs of blocks that were not completed and do not count: {', '.join(alone)}.")
+        found.append(statement("incomplete-blocks", runs=alone))
     if stages[-1].name == STAGES[-1] and stages[-1].verdict == EMPTY_STAGE and here.power["supported"] is not True:
-        found.append(f"The plan has no stage three, and nothing asked for its power: {here.power['value']}.")
+        found.append(statement("no-stage-three", power=here.power["answer"]))
     for stage in stages:
         if stage.verdict == EMPTY_STAGE and any(slot.stage == stage.name for slot in here.plan.slots):
-            found.append(f"Removals left stage {stage.name} without a task: what it asks for was not looked at.")
+            found.append(statement("stage-without-tasks", stage=stage.name))
         for block in stage.ahead.cut:
-            found.append(f"{block[0].task}, repeat {block[0].repeat}: not run, its task's envelope was used up.")
+            found.append(statement("block-not-run", task=block[0].task, repeat=block[0].repeat))
         if stage.stop is not None:
-            found.append(f"The pilot was stopped in stage {stage.name} by the rule for {stage.stop.rule}: ")
-            found[-1] += f"{stage.stop.words}."
+            found.append(statement("pilot-stopped", stage=stage.name, stop=stage.stop.why))
     return found
-
-
-def _whose(run: Run) -> str:
-    """A run with the task and the method that it was made for."""
-    return f"{run.run} ({run.task}, {run.method})"

@@ -1,13 +1,13 @@
-"""When a pilot ends before its plan does: the rules that were fixed with it, and how far away each is. Pure.
+"""When a pilot ends before its plan does: the rules that were fixed with it, and the distance to each. Pure.
 
 budget     the next block could cost more than is left, if every run of it cost its cap
 safety     as many runs as the protocol allows violate in the same way, or the same method violates in so many
-efficacy   at a look, the comparison crosses its boundary, whoever is ahead
+efficacy   at a look, the comparison crosses its boundary, whichever agent is ahead
 
-Rules are held against whole blocks in the order of the plan, so that a pilot ends with as many runs of one method as of
-any other, and whoever looks again comes to the same end. A block that its task's own envelope cannot pay for is left
-out, and the pilot goes on. What people cost is in no envelope of a task: whoever reviews a run could end its task so.
-Baselines are no method that a rule could be about.
+Rules apply to whole blocks in the order of the plan, so that a pilot ends with the same number of runs of each method,
+and computing the rules again gives the same end. A block that its task's own envelope cannot pay for is left out, and
+the pilot continues. What people cost is in no envelope of a task: otherwise a review of a run could end its task.
+Rules do not apply to baselines.
 """
 
 from __future__ import annotations
@@ -15,33 +15,32 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from decimal import ROUND_DOWN, Decimal
+from decimal import Decimal
 from typing import Any
 
 from proctor.base.dataclass_fields import field_items
 from proctor.conduct.batch.spending_limits import least_usd
 from proctor.execute.monitor.price_table import plain, total_of
+from proctor.study.analysis.plain_data import plain_data
 from proctor.study.pilot.ledger.charges import PEOPLE
 from proctor.study.pilot.ledger.interim_analysis import look_at, looks_of
 from proctor.study.pilot.ledger.interim_look import Look
 from proctor.study.pilot.ledger.pilot_runs import Ledger, Run
 from proctor.study.pilot.plan.randomisation import Slot
+from proctor.study.statements import Statement, statement
 
 BUDGET, TASK_BUDGET, SAFETY, EFFICACY = "budget", "task-budget", "safety", "efficacy"
 HUMAN = "human"
 LOOKING_STAGE = "three"
 """Efficacy is looked at where the plan's main part runs."""
 
-SHOWN_USD = Decimal("0.0001")
-"""What words show of an amount that is left; records have every digit of it."""
-
 
 @dataclass(frozen=True)
 class Stop:
-    """A rule that ended the pilot: what was held against what, and the runs that show it."""
+    """A rule that ended the pilot: why, the value and the threshold that were compared, and the runs that show it."""
 
     rule: str
-    words: str
+    why: Statement
     value: str
     threshold: str
     blocks: int
@@ -49,14 +48,14 @@ class Stop:
 
     def record(self) -> dict[str, Any]:
         """The stop as data."""
-        return {**dict(field_items(self)), "evidence": list(self.evidence)}
+        return {**dict(field_items(self)), "why": plain_data(self.why), "evidence": list(self.evidence)}
 
 
 @dataclass(frozen=True)
 class Account:
     """What a pilot has spent, by content id of the task; runs that were cut off count too.
 
-    What people cost stands below no task (``PEOPLE``). ``people`` is what a person's patch of a task will cost, where
+    What people cost belongs to no task (``PEOPLE``). ``people`` is what a person's patch of a task will cost, where
     it was not run yet.
     """
 
@@ -138,15 +137,14 @@ def _fits(cap: str | None, spent: Decimal, need: Decimal) -> bool:
 def _broke(protocol: Mapping[str, Any], account: Account, need: Decimal, blocks: int) -> Stop:
     cap = protocol["budgets"]["pilot_usd"]
     left = max(Decimal(cap) - account.total(), Decimal(0))
-    shown = plain(left.quantize(SHOWN_USD, ROUND_DOWN))
-    words = f"of {cap} USD {shown} are left, and the next block may cost {plain(need)}, by the caps of its runs"
-    return Stop(BUDGET, words, plain(left), plain(need), blocks)
+    why = statement("budget-used", budget_usd=str(cap), left_usd=plain(left), needed_usd=plain(need))
+    return Stop(BUDGET, why, plain(left), plain(need), blocks)
 
 
 def rules_so_far(ledger: Ledger, protocol: Mapping[str, Any]) -> tuple[Stop | None, tuple[Look, ...]]:
     """The first rule that the complete blocks trip, in the order of the plan, and the looks that were taken.
 
-    A look that is on record is not taken again, and what it ended stays ended.
+    A recorded look is not taken again, and a pilot that it ended stays ended.
     """
     methods = methods_of(protocol)
     most = int(protocol["stopping"]["violations"])
@@ -177,7 +175,7 @@ def _after(planned: Iterable[tuple[int, str]], looks: Sequence[Look]) -> tuple[t
 
 
 def _crossed(look: Look) -> Stop:
-    return Stop(EFFICACY, look.words, look.value, look.nominal, look.blocks)
+    return Stop(EFFICACY, statement("look-crossed", **look.values), look.value, look.nominal, look.blocks)
 
 
 def _complete(ledger: Ledger) -> Iterable[tuple[tuple[Slot, ...], tuple[Run, ...]]]:
@@ -197,15 +195,15 @@ def counted(runs: Iterable[Run]) -> tuple[Counter[str], Counter[str]]:
     return kinds, methods
 
 
-def systematic(runs: Sequence[Run], most: int) -> tuple[str, str, str, tuple[str, ...]] | None:
-    """What is systematic about violations, the count, the threshold and the runs; nothing if they are not."""
+def systematic(runs: Sequence[Run], most: int) -> tuple[Statement, str, str, tuple[str, ...]] | None:
+    """How violations are systematic, the count, the threshold and the runs; nothing if they are not."""
     kinds, methods = counted(runs)
     for kind, count in sorted(kinds.items()):
         if count >= most:
             shown = tuple(run.run for run in runs if kind in run.violations)
-            return f"violations of the kind {kind} are systematic: {count} runs", str(count), str(most), shown
+            return statement("violation-repeats", kind=kind, runs=count), str(count), str(most), shown
     for method, count in sorted(methods.items()):
         if count >= most:
             shown = tuple(run.run for run in runs if run.method == method and run.violations)
-            return f"violations by {method} are systematic: {count} runs", str(count), str(most), shown
+            return statement("method-violates", method=method, runs=count), str(count), str(most), shown
     return None

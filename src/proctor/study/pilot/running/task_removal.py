@@ -1,10 +1,10 @@
-"""Taking a task out of a pilot: only for a reason that recorded evidence shows, on record, and never replaced.
+"""Removing a task from a pilot: only for a reason that recorded evidence shows, on record, and without replacement.
 
 flaky               no change, or the known solution, was judged differently, or the screen is beyond the tolerance
-broken-oracle       a run without a change was a success, the known solution was none, or a check cannot even start
+broken-oracle       a run without a change was a success, the known solution was not, or a check cannot start
 broken-environment  a fault of the machine took the verdict of every run that checked the task
 
-How well an agent did is no reason, nor is how its patch was judged: a patch can be unsteady all by itself. Evidence is
+The result of an agent is not a reason, nor is how its patch was judged: a patch can be unsteady by itself. Evidence is
 a run of this pilot in this home; it must verify, and be about the very contract that the pilot froze. The known
 solution is the contract's reference, or the person's patch whose digest was frozen.
 """
@@ -26,6 +26,7 @@ from proctor.study.pilot.ledger.journal import Removal, Screen, add_removal, rea
 from proctor.study.pilot.ledger.pilot_runs import CHECKS, SEALED, Run
 from proctor.study.pilot.plan.frozen_plan import JOURNAL
 from proctor.study.pilot.running.pilot_state import PilotState, take_looks
+from proctor.study.statements import Statement, statement
 
 NOTHING, SOLUTION, AGENT = "nothing", "solution", "agent"
 MOST_CHARACTERS = 2000
@@ -33,7 +34,7 @@ MOST_CHARACTERS = 2000
 
 @dataclass(frozen=True)
 class Exhibit:
-    """One run as evidence: who acted, and what the judge said of it."""
+    """One run as evidence: what acted, and the judge's report."""
 
     run: str
     seal: str
@@ -43,7 +44,7 @@ class Exhibit:
 
 @dataclass(frozen=True)
 class Case:
-    """What a reason is looked for in: the exhibits, the screen of the task, and all the runs that checked it."""
+    """The evidence for a reason: the exhibits, the screen of the task, and all the runs that checked it."""
 
     exhibits: tuple[Exhibit, ...] = ()
     screen: Screen | None = None
@@ -52,13 +53,13 @@ class Case:
 
     @property
     def known(self) -> tuple[Exhibit, ...]:
-        """The exhibits in which no agent had a hand: they alone say something about the task."""
+        """The exhibits in which no agent acted: only these show something about the task."""
         return tuple(one for one in self.exhibits if one.actor != AGENT)
 
 
 @dataclass(frozen=True)
 class Request:
-    """What is asked for: which task, why in one word and in a sentence, by whom and when, and the runs that show it."""
+    """A request: the task, the reason as a code and as a sentence, the user, the time, and the runs that show it."""
 
     task: str
     reason: str
@@ -69,14 +70,14 @@ class Request:
 
 
 def remove(here: PilotState, request: Request) -> Removal:
-    """Take a task out; :class:`UsageFault` unless the evidence shows the reason."""
+    """Remove a task; :class:`UsageFault` unless the evidence shows the reason."""
     task = _task(here, request)
     exhibits = tuple(_exhibit(here, run, task) for run in request.evidence)
     screen = here.journal.screens.get(request.task)
     tolerance = Fraction(here.plan.protocol["flakes"]["tolerance"])
     usable = screen if screen is not None and screen.contract == task["contract"] else None
     found = REASONS[request.reason](Case(exhibits, usable, tolerance, _checks(here, str(task["contract"]))))
-    if not found:
+    if found is None:
         given = ", ".join(one.run for one in exhibits) or "no run"
         raise UsageFault(
             f"the evidence does not show that {request.task} is {request.reason}",
@@ -91,7 +92,7 @@ def remove(here: PilotState, request: Request) -> Removal:
             "contract": task["contract"],
             "reason": request.reason,
             "evidence": [{"run": one.run, "seal": one.seal} for one in exhibits],
-            "found": found,
+            "found": found.record(),
             "why": request.why.strip(),
             "by": request.by,
             "at": request.at,
@@ -125,7 +126,7 @@ def _exhibit(here: PilotState, run: RunDirectory, task: Mapping[str, Any]) -> Ex
     contract, place = str(task["contract"]), run.path.resolve()
     if not any(one.path.resolve() == place for one in here.runs):
         raise UsageFault(
-            "the run is none of this pilot in this home",
+            "this is not a run of this pilot in this home",
             where=str(run.path),
             hint="evidence is a run that `proctor pilot run` made; `proctor pilot status` names what was found",
         )
@@ -141,9 +142,9 @@ def _exhibit(here: PilotState, run: RunDirectory, task: Mapping[str, Any]) -> Ex
 
 
 def actor(agent: Mapping[str, Any], human_patch: str) -> str:
-    """Whether nothing was changed, the known solution was handed over, or an agent acted.
+    """Whether nothing was changed, the known solution was submitted, or an agent acted.
 
-    ``human_patch`` is the digest that was frozen for the task; what a run calls itself is not asked.
+    ``human_patch`` is the digest that was frozen for the task; the name of a run does not matter.
     """
     if agent["kind"] == "noop":
         return NOTHING
@@ -151,57 +152,59 @@ def actor(agent: Mapping[str, Any], human_patch: str) -> str:
     return SOLUTION if agent["kind"] == "patch" and (human or agent["name"] == "reference") else AGENT
 
 
-def _flaky(case: Case) -> str:
+def _flaky(case: Case) -> Statement | None:
     screen = case.screen
     for one in case.known:
         for check in one.report.checks:
             outcomes = {attempt.outcome for attempt in check.attempts if attempt.tree == "patched"}
             if len(outcomes) > 1:
-                return f"the attempts at {check.id} in {one.run} came to {' and '.join(sorted(outcomes))}"
+                return statement("attempts-differ", check=str(check["id"]), run=one.run, outcomes=sorted(outcomes))
     seen: dict[tuple[str, str], tuple[str, str]] = {}
     for one in case.known:
         if one.report.status == INVALID:
             continue
-        for check in one.report.checks:
-            key = (one.report.patch.sha256, check.id)
-            first, outcome = seen.setdefault(key, (one.run, check.outcome))
-            if outcome != check.outcome:
-                both = f"{outcome} in {first} and {check.outcome} in {one.run}"
-                return f"{check.id} said {both} of the same patch"
+        for check in one.report["checks"]:
+            key = (str(one.report["patch"]["sha256"]), str(check["id"]))
+            first, outcome = seen.setdefault(key, (one.run, str(check["outcome"])))
+            if outcome != check["outcome"]:
+                before = {"other_outcome": outcome, "other_run": first}
+                now = {"check": str(check["id"]), "outcome": str(check["outcome"]), "run": one.run}
+                return statement("same-patch-judged-differently", **now, **before)
     if screen is not None and screen.deviating > case.tolerance * screen.of:
-        return f"{screen.deviating} of {screen.of} attempts at {screen.check} deviate ({screen.pointer})"
-    return ""
+        counts = {"deviating": screen.deviating, "of": screen.of}
+        return statement("screen-deviates", check=screen.check, **counts, pointer=screen.pointer)
+    return None
 
 
-def _broken_oracle(case: Case) -> str:
+def _broken_oracle(case: Case) -> Statement | None:
     for one in case.exhibits:
         status = one.report.status
         if one.actor == NOTHING and status == SUCCESS:
-            return f"{one.run} changed nothing and is a success"
+            return statement("no-op-succeeded", run=one.run)
         if one.actor == SOLUTION and status not in (SUCCESS, INVALID):
-            return f"{one.run} handed over the known solution and is a {status}"
-        if status == ACCEPTANCE_ERROR and one.report.attribution == HARNESS:
-            return f"{one.run} ended in an acceptance error that is the contract's own"
-    return ""
+            return statement("solution-not-accepted", run=one.run, status=str(status))
+        if status == ACCEPTANCE_ERROR and one.report["attribution"] == HARNESS:
+            return statement("contract-in-error", run=one.run)
+    return None
 
 
-def _broken_environment(case: Case) -> str:
+def _broken_environment(case: Case) -> Statement | None:
     if not case.checks or not all(run.spoilt for run in case.checks):
-        return ""
+        return None
     for one in case.known:
-        if one.report.status == INVALID and one.report.attribution == HARNESS:
-            every = f"nor could any of the {len(case.checks)} that checked the task"
-            return f"{one.run} could not be judged, {every}: {one.report.problems[0]}"
-    return ""
+        if one.report["status"] == INVALID and one.report["attribution"] == HARNESS:
+            problem = str(one.report["problems"][0])
+            return statement("nothing-could-be-judged", run=one.run, checks=len(case.checks), problem=problem)
+    return None
 
 
-REASONS: dict[str, Callable[[Case], str]] = {
+REASONS: dict[str, Callable[[Case], Statement | None]] = {
     "flaky": _flaky,
     "broken-oracle": _broken_oracle,
     "broken-environment": _broken_environment,
 }
 NEEDS = {
     "flaky": "no-ops or known solutions whose attempts differ or that were judged differently, or a bad screen",
-    "broken-oracle": "a no-op that is a success, a known solution that is none, or a check that cannot start",
+    "broken-oracle": "a no-op that is a success, a known solution that is not, or a check that cannot start",
     "broken-environment": "a no-op or known solution without a verdict, and no check of the task that has one",
 }
