@@ -62,7 +62,13 @@ DOORS = {
     "study.table_import": ("study.run_table", "study.analysis", "study.statements"),
     "study.pilot": ("study.stats", "study.run_table", "study.index", "study.analysis", "study.statements"),
     "present.figures": ("present.readable_numbers", "present.markup"),
-    "present.html": ("present.readable_numbers", "present.sentences", "present.figures", "present.markup"),
+    "present.html": (
+        "present.package_sections",
+        "present.readable_numbers",
+        "present.sentences",
+        "present.figures",
+        "present.markup",
+    ),
     "present.sentences": ("present.readable_numbers",),
 }
 """The steps from one room to another of the same floor."""

@@ -14,6 +14,7 @@ from proctor.base.errors import UsageFault
 from proctor.cli.options import section_option
 from proctor.cli.output import ANSWER_SCHEMA, as_json, one_line, print_table, shortened
 from proctor.present.markdown_syntax import percents, points, rank, unit_of
+from proctor.present.package_sections import require_sections
 from proctor.present.readable_numbers import currency
 from proctor.present.report_files import check_folder, findings_json, write_report
 from proctor.present.sentences import joined, sentence, sentences

@@ -18,6 +18,7 @@ from proctor.cli.options import Renamed, pilot_argument, section_option
 from proctor.cli.output import ANSWER_SCHEMA, as_json, one_line
 from proctor.cli.wiring import home
 from proctor.present.markdown_syntax import percents, points
+from proctor.present.package_sections import require_sections
 from proctor.present.report_files import FINDINGS, RUNS, check_folder, findings_json, write_report
 from proctor.present.sentences import joined, sentence, sentences
 from proctor.present.sentences.comparability import earlier

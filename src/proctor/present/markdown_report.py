@@ -21,6 +21,7 @@ from proctor.present.markdown_syntax import (
     table,
     unit_of,
 )
+from proctor.present.package_sections import MadeSection, SectionTable
 from proctor.present.readable_numbers import counted, currency, left_after
 from proctor.present.sentences import joined, sentence, sentences
 from proctor.present.sentences.comparability import earlier

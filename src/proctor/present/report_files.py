@@ -20,6 +20,7 @@ from proctor.base.errors import UsageFault
 from proctor.base.escaping import escape_cell
 from proctor.present.html import page
 from proctor.present.markdown_report import report
+from proctor.present.package_sections import make_sections
 from proctor.present.sentences import joined, sentence, sentences
 from proctor.present.sentences.estimates import undefined
 from proctor.present.sentences.pilot_bill import TOTAL, line_name
@@ -214,8 +215,12 @@ def check_folder(folder: Path) -> None:
         raise UsageFault(what, where=str(folder), hint="give a folder that may be written") from None
 
 
-def write_report(found: Mapping[str, Any], table: Table, folder: Path) -> list[str]:
-    """Write all of it; the names of what was written. The file that marks a folder as a report comes last."""
+def write_report(found: Mapping[str, Any], table: Table, folder: Path, sections: Sequence[str] = ()) -> list[str]:
+    """Write all of it; the names of what was written. The file that marks a folder as a report comes last.
+
+    ``sections`` are names of sections that installed packages provide.
+    """
+    more = make_sections(sections, found)
     folder.mkdir(parents=True, exist_ok=True)
     (folder / PAGE).write_bytes(page(found, more))
     (folder / "report.md").write_bytes(report(found, more))

@@ -150,6 +150,7 @@ def test_why_rates_do_not_make_the_difference_stands_beside_it() -> None:
     """On the page, in Markdown and in the terminal's own words: 100% and 33.3% are no 50 points apart."""
     outcomes = {"x": {"a": [1], "b": [1, 1]}, "y": {"a": [0, 0], "b": [0], "c": [1]}}
     found = analysed(table(outcomes), Question(against="y"))
-    told = "1 of 3 tasks has no outcome of one of the agents. Rates count every run; the difference counts every task equally."
+    counts = "Rates count every run; the difference counts every task equally."
+    told = f"1 of 3 tasks has no outcome of one of the agents. {counts}"
     assert f'<p>x against y, on 2 tasks.</p><p class="quiet">{told}</p>' in shown(found)
     assert f"\n\n{told}\n\nCost: " in report(found).decode()

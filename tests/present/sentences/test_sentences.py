@@ -13,7 +13,7 @@ from proctor.study.analysis.findings import findings
 from proctor.study.analysis.question import Question
 from proctor.study.run_table import Table
 from proctor.study.statements import CATALOGUE, Statement, statement
-from tests.study.analysis.made import runs
+from tests.study.analysis.made import Outcomes, runs
 
 FREE_TEXT = {"why", "text", "by", "problem", "before", "after", "shape"}
 """The values that a user or another program wrote."""
@@ -35,7 +35,7 @@ def texts(value: Any, field: str = "") -> Iterator[tuple[str, str]]:
 
 
 def made() -> Table:
-    outcomes = {"x": {f"t{n}": [1, n % 2] for n in range(12)}, "y": {f"t{n}": [0, None] for n in range(9)}}
+    outcomes: Outcomes = {"x": {f"t{n}": [1, n % 2] for n in range(12)}, "y": {f"t{n}": [0, None] for n in range(9)}}
     rows = runs(outcomes, stratum="s", seconds=5.0)
     return Table.from_rows([{**row, "cost_usd": place / 10, "tags": "slow"} for place, row in enumerate(rows)])
 

@@ -19,6 +19,7 @@ from proctor.present.html.page_layout import document
 from proctor.present.html.plan_and_limitations import cannot, comparability, counterfactual, deviations, plan, scope
 from proctor.present.html.success_rates import agents, strata
 from proctor.present.html.survival_section import survival
+from proctor.present.package_sections import MadeSection
 from proctor.study.analysis.findings import SCHEMA
 
 SECTIONS = (
@@ -43,8 +44,8 @@ SECTIONS = (
 """The order of the page. The list of evidence comes after everything that links to it."""
 
 
-def page(findings: Mapping[str, Any]) -> bytes:
-    """The report on ``findings``."""
+def page(findings: Mapping[str, Any], more: Sequence[MadeSection] = ()) -> bytes:
+    """The report on ``findings``; ``more`` are sections of installed packages, which come last."""
     if findings.get("kind") != "proctor.findings" or findings.get("schema") != SCHEMA:
         raise UsageFault(
             "these are not findings of a version that can be shown",

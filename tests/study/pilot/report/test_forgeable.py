@@ -10,6 +10,7 @@ import pytest
 from proctor.study.pilot.ledger.pilot_runs import _told
 from proctor.study.pilot.report.unconfirmed_successes import could_be_forged
 from tests.english import english
+from tests.sample_reports import sample_check, sample_indicator, sample_report
 from tests.study.pilot.report.test_status import stands
 
 REST = "by checks whose result the code under test could forge"

@@ -29,6 +29,7 @@ from proctor.study.pilot.running.task_removal import (
     remove,
 )
 from tests.english import english
+from tests.sample_reports import SAMPLE, sample_attempt, sample_check, sample_report
 from tests.study.pilot.pilot_cases import SPOILT, arms, checked
 
 ALL_SPOILT = tuple(checked(arms(), noop=SPOILT, reference=SPOILT))[:2]

@@ -158,17 +158,17 @@ def _flaky(case: Case) -> Statement | None:
         for check in one.report.checks:
             outcomes = {attempt.outcome for attempt in check.attempts if attempt.tree == "patched"}
             if len(outcomes) > 1:
-                return statement("attempts-differ", check=str(check["id"]), run=one.run, outcomes=sorted(outcomes))
+                return statement("attempts-differ", check=check.id, run=one.run, outcomes=sorted(outcomes))
     seen: dict[tuple[str, str], tuple[str, str]] = {}
     for one in case.known:
         if one.report.status == INVALID:
             continue
-        for check in one.report["checks"]:
-            key = (str(one.report["patch"]["sha256"]), str(check["id"]))
-            first, outcome = seen.setdefault(key, (one.run, str(check["outcome"])))
-            if outcome != check["outcome"]:
+        for check in one.report.checks:
+            key = (one.report.patch.sha256, check.id)
+            first, outcome = seen.setdefault(key, (one.run, check.outcome))
+            if outcome != check.outcome:
                 before = {"other_outcome": outcome, "other_run": first}
-                now = {"check": str(check["id"]), "outcome": str(check["outcome"]), "run": one.run}
+                now = {"check": check.id, "outcome": check.outcome, "run": one.run}
                 return statement("same-patch-judged-differently", **now, **before)
     if screen is not None and screen.deviating > case.tolerance * screen.of:
         counts = {"deviating": screen.deviating, "of": screen.of}
@@ -182,8 +182,8 @@ def _broken_oracle(case: Case) -> Statement | None:
         if one.actor == NOTHING and status == SUCCESS:
             return statement("no-op-succeeded", run=one.run)
         if one.actor == SOLUTION and status not in (SUCCESS, INVALID):
-            return statement("solution-not-accepted", run=one.run, status=str(status))
-        if status == ACCEPTANCE_ERROR and one.report["attribution"] == HARNESS:
+            return statement("solution-not-accepted", run=one.run, status=status)
+        if status == ACCEPTANCE_ERROR and one.report.attribution == HARNESS:
             return statement("contract-in-error", run=one.run)
     return None
 
@@ -192,8 +192,8 @@ def _broken_environment(case: Case) -> Statement | None:
     if not case.checks or not all(run.spoilt for run in case.checks):
         return None
     for one in case.known:
-        if one.report["status"] == INVALID and one.report["attribution"] == HARNESS:
-            problem = str(one.report["problems"][0])
+        if one.report.status == INVALID and one.report.attribution == HARNESS:
+            problem = str(one.report.problems[0])
             return statement("nothing-could-be-judged", run=one.run, checks=len(case.checks), problem=problem)
     return None
 
