@@ -35,7 +35,7 @@ def test_a_ranking_with_what_was_taken(results: Path, capsys: pytest.CaptureFixt
     assert run_command(["analyse", str(results)]) == 0
     out, err = capsys.readouterr()
     assert out.startswith(
-        "columns: agent = agent, task = task, trial = trial, outcome = outcome, status = failure_mode"
+        "Columns: agent = agent, task = task, trial = trial, outcome = outcome, status = failure_mode"
     )
     lines = [line.split() for line in out.splitlines()]
     assert ["1", "new", "60", "83.3%"] in [line[:4] for line in lines]
@@ -58,7 +58,7 @@ def test_pairs_that_are_open_are_named(tmp_path: Path, capsys: pytest.CaptureFix
     path.write_text("agent,task,outcome\na,t1,1\na,t2,0\nb,t1,1\nb,t2,1\nc,t1,0\nc,t2,0\n")
     assert run_command(["analyse", str(path)]) == 0
     out = capsys.readouterr().out
-    assert "not separable (3 of 3 pairs, all comparisons counted):" in out
+    assert "not separable (3 of 3 pairs, adjusted for all comparisons):" in out
     assert "  b - a: +50.0 (" in out
     assert "1-3   b" in out
 
@@ -104,7 +104,7 @@ def test_columns_that_are_not_used_are_told_next(tmp_path: Path, capsys: pytest.
     more = [f"more{place}" for place in range(9)]
     path.write_text(f"agent,task,outcome,{','.join(more)}\na,t,1{',' * 9}\na,u,0{',' * 9}\n")
     assert run_command(["analyse", str(path), "--out", str(tmp_path / "out")]) == 0
-    told = f"not used: {', '.join(more[:8])} and 1 more"
+    told = f"Columns not used: {', '.join(more[:8])} and 1 more"
     assert capsys.readouterr().out.splitlines()[1] == told
     assert f"- {told}" in (tmp_path / "out" / "report.md").read_text()
 
@@ -121,7 +121,7 @@ def test_a_difference_over_one_task_is_undefined(tmp_path: Path, capsys: pytest.
     path = tmp_path / "one.csv"
     path.write_text("agent,task,outcome\na,t,1\nb,t,0\n")
     assert run_command(["analyse", str(path)]) == 0
-    assert "\n  a - b: undefined, because one task only has outcomes of both\n" in capsys.readouterr().out
+    assert "\n  a - b: undefined, because only one task has outcomes of both agents\n" in capsys.readouterr().out
 
 
 def test_a_dash_is_standard_input(results: Path) -> None:
@@ -134,7 +134,7 @@ def test_json_is_the_findings(results: Path, capsysbinary: pytest.CaptureFixture
     options = ["--weight", "x=1"]
     assert run_command(["analyse", str(results), "--json", "--what-if-seconds", "15"]) == 0
     found = json.loads(capsysbinary.readouterr().out)
-    assert found["counterfactual"][0]["label"] == "COUNTERFACTUAL: cap 15 s of the agent's time"
+    assert (found["counterfactual"][0]["of"], found["counterfactual"][0]["cap"]) == ("seconds", 15)
     assert found["survival"][0]["censored"] == 2
     assert run_command(["analyse", str(results), *options]) == 2, "weights need strata"
 
@@ -143,7 +143,7 @@ def test_a_what_if_is_answered_apart_from_the_results(results: Path, capsys: pyt
     assert run_command(["analyse", str(results)]) == 0
     assert "COUNTERFACTUAL" not in capsys.readouterr().out
     assert run_command(["analyse", str(results), "--what-if-seconds", "15"]) == 0
-    asked = capsys.readouterr().out.partition("hypothetical, not part of the results:\n")[2]
+    asked = capsys.readouterr().out.partition("other caps, not part of the results:\n")[2]
     assert asked.startswith("  COUNTERFACTUAL: cap 15 s of the agent's time: ")
 
 

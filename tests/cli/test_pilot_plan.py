@@ -17,6 +17,7 @@ from proctor.study.pilot.ledger.journal import add_removal
 from proctor.study.pilot.plan.frozen_plan import load_plan
 from proctor.study.pilot.running.pilot_runner import alone
 from tests.conftest import ContractMaker
+from tests.english import english
 from tests.study.pilot.ledger.test_charges import PRICES
 from tests.study.pilot.planning import write_pilot
 from tests.study.pilot.running.test_task_removal import removal
@@ -84,7 +85,7 @@ def test_a_plan_as_json(folder: Path, capsys: pytest.CaptureFixture[str]) -> Non
 def test_another_seed_is_a_deviation_that_is_shown(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     code, out, _ = call(capsys, "plan", write_pilot(folder, seed=1337))
     assert code == 0
-    assert "deviates The order was drawn with seed 1337 and not with the planned 20260307" in out
+    assert "deviates The order was drawn with seed 1337 instead of the planned 20260307" in out
     protocol = json.loads((folder / "pilot.plan/protocol.json").read_bytes())
     assert protocol["seeds"] == {"planned": 20260307, "observed": 1337, "framework": "numpy.random.PCG64"}
 
@@ -340,7 +341,7 @@ def test_a_budget_that_the_caps_of_one_block_use_up_is_a_concern(
     concerns = [line for line in out.splitlines() if line.startswith("concern  a block begins only while")]
     assert (code, len(concerns)) == (0, int(held_up)), out
     _, told, _ = call(capsys, "plan", file, "--json")
-    assert json.loads(told)["concerns"] == [line.removeprefix("concern  ") for line in concerns]
+    assert english(json.loads(told)["concerns"]) == [line.removeprefix("concern  ") for line in concerns]
 
 
 def test_a_plan_without_a_stage_three_is_told_that_nothing_will_refuse_it(
@@ -365,7 +366,7 @@ def test_what_is_said_of_a_plan_counts_the_tasks_that_are_left(
     add_removal(plan, removal("two"))
     left = json.loads(call(capsys, "plan", file, "--json")[1])
     assert (left["runs"], left["tasks"], left["supported"], left["removed"]) == (24, 2, False, ["two"])
-    assert left["why"].startswith("without the removed tasks, 2 tasks can show nothing")
+    assert left["answer"]["code"] == "power-with-too-few-tasks" and left["answer"]["removed"] is True
     assert float(left["usd"]["expected"]) == pytest.approx(float(whole["usd"]["expected"]) * 2 / 3)
     _, out, _ = call(capsys, "plan", file)
     assert "plan     24 runs: 4 methods, 2 tasks, 3 of each\nremoved  two; 36 runs and 3 tasks were frozen\n" in out

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from proctor.present.sentences import joined
 from tests.present.html.linked import check_numbers
 from tests.study.pilot.live import Proctor, planned, run, runs_in, write_pilot
 
@@ -61,7 +62,7 @@ def test_a_pilot_is_reported_again_byte_by_byte_held_against_another_and_refused
     spent = json.loads(proctor("pilot", "status", pilot, "--json").stdout)["spent_usd"]
     assert found["bill"]["total_usd"] == pytest.approx(float(spent), rel=1e-11)
     again = proctor("analyse", pilot.with_suffix(".report") / "csv" / "runs.csv", "--against", "idler").stdout
-    assert f"cost: {found['headline']['cost']}\n" in again and "units a run" in again, "units stay units"
+    assert f"cost: {joined(found['headline']['cost'])}\n" in again and "units per run" in again, "units stay units"
     assert found["plan"]["power"]["curves"]
     assert found["plan"]["projection"]["points"][-1][0] == 24
     assert check_numbers(pilot.with_suffix(".report"))["the head of the page"] == 12
@@ -76,8 +77,8 @@ def test_a_pilot_is_reported_again_byte_by_byte_held_against_another_and_refused
     many = int(found["plan"]["projection"]["points"][-1][0])
     assert found["versus"]["notes"][1] == f"Both are made from the same {many} runs."
     assert found["versus"]["name"] == f"A trial, as an earlier report has it with {many} runs"
-    words = f"{many} of {many} planned runs count."
-    assert found["progress"] == {"planned": many, "counted": many, "complete": True, "removed": [], "words": words}
+    counts = {"planned": many, "counted": many, "planned_for_removed": 0}
+    assert found["progress"] == {**counts, "complete": True, "removed": [], "held_up": None}
     over = proctor("pilot", "report", pilot, "--against", pilot.with_suffix(".report"))
     assert (over.returncode, "would be written over" in over.stderr) == (2, True)
     told = proctor("pilot", "report", pilot, "--against", tmp_path / "again").stdout
@@ -121,7 +122,7 @@ def test_a_pilot_that_was_refused_on_the_way_says_so_wherever_it_is_read(
     planned(proctor, file)
     assert run(proctor, file)[0] == 1
     told = proctor("pilot", "report", file).stdout
-    words = "8 of 16 planned runs count. Stage three was refused, since this does not hold: the plan has the power"
+    words = "8 of 16 planned runs count. Stage three was refused because a criterion is not met: the plan has the power"
     assert told.startswith(f"This pilot is not complete: {words}")
     folder = file.with_suffix(".report")
     progress = json.loads((folder / "findings.json").read_bytes())["progress"]
