@@ -41,7 +41,7 @@ def test_a_ranking_with_what_was_taken(results: Path, capsys: pytest.CaptureFixt
     assert ["1", "new", "60", "83.3%"] in [line[:4] for line in lines]
     assert ["2", "old", "60", "33.3%"] in [line[:4] for line in lines]
     assert "ranking: new has the highest success rate" in out
-    assert "no evidence of validity" in out
+    assert "No evidence of validity" in out
     assert "reading results.csv ..." in err
 
 
@@ -96,7 +96,7 @@ def test_what_was_made_of_the_names_of_tasks_is_told_first(tmp_path: Path, capsy
     path = tmp_path / "swe.csv"
     path.write_text("agent,task,outcome\na,django__django-1,1\na,astropy__astropy-2,0\n")
     assert run_command(["analyse", str(path)]) == 0
-    assert capsys.readouterr().out.splitlines()[1] == "strata: the repository in the task's name"
+    assert capsys.readouterr().out.splitlines()[1] == "Strata: the repository in the task's name."
 
 
 def test_columns_that_are_not_used_are_told_next(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -104,7 +104,7 @@ def test_columns_that_are_not_used_are_told_next(tmp_path: Path, capsys: pytest.
     more = [f"more{place}" for place in range(9)]
     path.write_text(f"agent,task,outcome,{','.join(more)}\na,t,1{',' * 9}\na,u,0{',' * 9}\n")
     assert run_command(["analyse", str(path), "--out", str(tmp_path / "out")]) == 0
-    told = f"Columns not used: {', '.join(more[:8])} and 1 more"
+    told = f"Columns not used: {', '.join(more[:8])} and 1 more."
     assert capsys.readouterr().out.splitlines()[1] == told
     assert f"- {told}" in (tmp_path / "out" / "report.md").read_text()
 
@@ -113,7 +113,8 @@ def test_why_rates_do_not_make_the_difference_is_printed(tmp_path: Path, capsys:
     path = tmp_path / "uneven.csv"
     path.write_text("agent,task,outcome\na,t,1\na,u,1\nb,t,0\nb,u,0\nb,v,1\n")
     assert run_command(["analyse", str(path), "--against", "b"]) == 1
-    told = "1 of 3 tasks has no outcome of one of them. Rates count every run, the difference every task alike."
+    counts = "Rates count every run; the difference counts every task equally."
+    told = f"1 of 3 tasks has no outcome of one of the agents. {counts}"
     assert f"\n{told}\ncost: " in capsys.readouterr().out
 
 
@@ -141,10 +142,10 @@ def test_json_is_the_findings(results: Path, capsysbinary: pytest.CaptureFixture
 
 def test_a_what_if_is_answered_apart_from_the_results(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run_command(["analyse", str(results)]) == 0
-    assert "COUNTERFACTUAL" not in capsys.readouterr().out
+    assert "hypothetical" not in capsys.readouterr().out
     assert run_command(["analyse", str(results), "--what-if-seconds", "15"]) == 0
     asked = capsys.readouterr().out.partition("other caps, not part of the results:\n")[2]
-    assert asked.startswith("  COUNTERFACTUAL: cap 15 s of the agent's time: ")
+    assert asked.startswith("  hypothetical: cap of 15 s of the agent's time: ")
 
 
 @pytest.mark.parametrize(

@@ -338,7 +338,7 @@ def test_a_budget_that_the_caps_of_one_block_use_up_is_a_concern(
     """Four runs at 5.00 USD each: the pilot would be stopped before its first block, however little it is to cost."""
     file = write_pilot(folder, budgets={"pilot_usd": "20.00" if not budgets else "10.00", **budgets})
     code, out, _ = call(capsys, "plan", file)
-    concerns = [line for line in out.splitlines() if line.startswith("concern  a block begins only while")]
+    concerns = [line for line in out.splitlines() if line.startswith("concern  A block begins only while")]
     assert (code, len(concerns)) == (0, int(held_up)), out
     _, told, _ = call(capsys, "plan", file, "--json")
     assert english(json.loads(told)["concerns"]) == [line.removeprefix("concern  ") for line in concerns]

@@ -85,7 +85,7 @@ def test_every_line_is_told_in_every_report() -> None:
         "| for | number | units |",
         "| x | 2 | 1,000.00 |",
         "| noop (baseline: 2 for the plan, 4 checks) | 6 | 1,500.00 |",
-        "| checks by none of the methods | 4 | 500.00 |",
+        "| checks that belong to no method | 4 | 500.00 |",
         "| screens of checks | 2 | 1,750.00 |",
         "| in all |  | 6,000.00 |",
         "The budget is 100,000 units, set as 100.00 USD.",
@@ -109,6 +109,6 @@ def test_a_bill_in_dollars_says_so_and_one_of_both_has_no_unit() -> None:
     lines = report({**findings(made()), "bill": whole}).decode()
     assert "| for | number | USD |" in lines and "| in all |  | 4.0000 |" in lines and "both among these" not in lines
     found: dict[str, Any] = {**findings(made()), "bill": mixed}
-    told = "a thousand units count as a dollar here, as they do for budgets"
+    told = "1,000 units count as a dollar here, as they do for budgets"
     assert told in report(found).decode() and told in page(found).decode()
     assert {row["cost_unit"] for row in tables(found)["bill"]} == {None}
