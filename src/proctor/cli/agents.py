@@ -23,7 +23,7 @@ from proctor.execute.agents.builtin.builtin_agent import LIMITS
 from proctor.execute.agents.install.agent_lock import LOCK_BYTES, AgentLock, read_lock
 from proctor.execute.agents.install.agent_store import AgentStore, Installable, Installation, of_version
 from proctor.execute.agents.interface import DIALECTS
-from proctor.execute.agents.registry import BUILT_IN, WORDS, plug_in_names
+from proctor.execute.agents.registry import BUILT_IN, DESCRIPTIONS, plug_in_names
 from proctor.execute.agents.resolve_options import options_of, package_of, refuse_others
 from proctor.execute.inputs.input_cache import InputCache
 
@@ -38,7 +38,7 @@ def adapter_rows(store: AgentStore) -> list[list[str]]:
             rows.append([name, "plug-in", "", f"{fault.message} ({fault.hint})"])
             continue
         found = store.get(name)
-        about = f"{adapter.words} ({', '.join(adapter.dialects)})"
+        about = f"{adapter.description} ({', '.join(adapter.dialects)})"
         about += f"; adapter of {adapter.package}" if adapter.package else ""
         rows.append([name, adapter.recipe.registry, found.lock.version if found else "not installed", about])
         rows += [[f"{name}@{other}", adapter.recipe.registry, other, ""] for other in store.versions(name)]
@@ -63,7 +63,7 @@ def command(context: click.Context, json_: bool) -> None:
 @as_json
 def list_(json_: bool) -> None:
     """List the agents: built in, from registries, from packages."""
-    rows = [[kind, "built in", "", WORDS[kind]] for kind in BUILT_IN]
+    rows = [[kind, "built in", "", DESCRIPTIONS[kind]] for kind in BUILT_IN]
     rows += adapter_rows(_store())
     rows += [[kind, "plug-in", "", ""] for kind in plug_in_names()]
     if json_:
@@ -156,7 +156,7 @@ def show(name: str, as_lock: bool, json_: bool) -> None:
         return
     whole: dict[str, Any] = {
         "agent": adapter.name,
-        "words": adapter.words,
+        "words": adapter.description,
         "packages": list(adapter.recipe.packages),
         "registry": adapter.recipe.registry,
         "dialects": list(adapter.dialects),
@@ -172,7 +172,7 @@ def show(name: str, as_lock: bool, json_: bool) -> None:
 def _own_fields(kind: str) -> dict[str, Any]:
     """What is known of an agent that is part of Proctor, or Python code of another package."""
     more = {"dialects": list(DIALECTS), "limits": list(LIMITS)} if kind == "builtin" else {}
-    whole = {"agent": kind, "words": registry.WORDS.get(kind, ""), **more, "options": sorted(options_of(kind))}
+    whole = {"agent": kind, "words": registry.DESCRIPTIONS.get(kind, ""), **more, "options": sorted(options_of(kind))}
     return {**whole, "package": str(registry.package_of(kind) or "proctor")}
 
 

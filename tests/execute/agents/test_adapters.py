@@ -28,7 +28,7 @@ def order(adapter: Adapter, dialect: str = "", task: str = "Mend it.") -> Order:
 
 @pytest.mark.parametrize("adapter", ADAPTERS, ids=NAMES)
 def test_every_adapter_is_complete(adapter: Adapter) -> None:
-    assert adapter.words and adapter.trajectory
+    assert adapter.description and adapter.trajectory
     assert set(adapter.dialects) <= set(DIALECTS)
     separator = {"npm": "@", "pypi": "=="}[adapter.recipe.registry]
     for package in adapter.recipe.packages:

@@ -25,7 +25,7 @@ from tests.execute.sandbox.workplace import VARIABLES, layer, open_directory, ov
 
 ADAPTER = Adapter(
     name="small",
-    words="a stand-in",
+    description="a stand-in",
     recipe=Recipe("pypi", ("six==1.17.0",)),
     dialects=("chat",),
     trajectory=("notes",),

@@ -72,7 +72,7 @@ BAD = {
     "no module": ("import no_such_module", "ModuleNotFoundError: No module named 'no_such_module'"),
     "leaves instead of loading": ("exit(3)", "SystemExit: 3"),
     "another name": ("ADAPTER = replace(ADAPTER, name='other')", "its name is 'other'"),
-    "no words": ("ADAPTER = replace(ADAPTER, words=' ')", "its words are not one line"),
+    "no description": ("ADAPTER = replace(ADAPTER, description=' ')", "its description is not one line"),
     "another registry": ("ADAPTER = replace(ADAPTER, recipe=Recipe('cargo', ('a',)))", "neither npm nor pypi"),
     "no packages": ("ADAPTER = replace(ADAPTER, recipe=Recipe('npm', ()))", "not a tuple of texts"),
     "a range": ("ADAPTER = replace(ADAPTER, recipe=Recipe('npm', ('a@^1',)))", "'a@^1' of its recipe is not pinned"),

@@ -126,7 +126,7 @@ NO_MODEL = WITHOUT_MODEL | {"command"}
 WITHOUT_FILES = WITHOUT_MODEL | {"builtin", *ADAPTED}
 """Agents that cannot be given files."""
 
-WORDS = {
+DESCRIPTIONS = {
     "noop": "changes nothing; every contract must fail it",
     "reference": "hands over the contract's reference solution",
     "patch": "hands over a patch file: patch:FILE",

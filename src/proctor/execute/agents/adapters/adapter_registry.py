@@ -64,8 +64,12 @@ def adapter_problems(adapter: Any, name: str) -> Iterator[str]:
         yield f"its name is {adapter.name!r}, that of its entry point is {name!r}"
     elif not NAME.fullmatch(name) or len(name) > NAME_CHARACTERS:
         yield "its name is not made of small letters, digits, points and hyphens"
-    if not isinstance(adapter.words, str) or not adapter.words.strip() or not adapter.words.isprintable():
-        yield "its words are not one line of text"
+    if (
+        not isinstance(adapter.description, str)
+        or not adapter.description.strip()
+        or not adapter.description.isprintable()
+    ):
+        yield "its description is not one line of text"
     yield from _recipe_problems(adapter.recipe)
     if not _texts(adapter.dialects) or not adapter.dialects or len(set(adapter.dialects)) != len(adapter.dialects):
         yield "its dialects are not a tuple of different names"

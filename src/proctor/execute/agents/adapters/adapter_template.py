@@ -61,7 +61,7 @@ def launch(order: Order) -> Launch:
 
 ADAPTER = Adapter(
     name="{name}",
-    words="one line for `proctor agents list`",
+    description="one line for `proctor agents list`",
     # Pinned releases of one registry, the agent's own first. Nothing that a package brings runs while it is installed.
     recipe=Recipe("{registry}", ("{package}",)),
     # The dialects that the agent speaks, its own choice first.

@@ -65,7 +65,7 @@ def _launch(order: Order) -> Launch:
 
 ADAPTER = Adapter(
     name="aider",
-    words="pair programming by blocks of text",
+    description="pair programming by blocks of text",
     recipe=Recipe("pypi", ("aider-chat==0.86.2",)),
     dialects=("chat",),
     trajectory=(f"{NOTES}/*.*",),

@@ -58,7 +58,7 @@ def _launch(order: Order) -> Launch:
 
 ADAPTER = Adapter(
     name="claude-code",
-    words="the command line of Anthropic's coding agent",
+    description="the command line of Anthropic's coding agent",
     recipe=Recipe("npm", ("@anthropic-ai/claude-code@2.1.325",)),
     dialects=("anthropic",),
     trajectory=(".claude/projects/*/*.jsonl",),

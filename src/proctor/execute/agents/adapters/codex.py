@@ -67,7 +67,7 @@ def _launch(order: Order) -> Launch:
 
 ADAPTER = Adapter(
     name="codex",
-    words="the command line of OpenAI's coding agent",
+    description="the command line of OpenAI's coding agent",
     recipe=Recipe("npm", ("@openai/codex@0.166.0",)),
     dialects=("responses",),
     trajectory=(".codex/sessions/*/*/*/rollout-*.jsonl",),

@@ -57,7 +57,7 @@ def _acp(order: Order) -> Launch:
 
 ADAPTER = Adapter(
     name="copilot",
-    words="the command line of GitHub's coding agent",
+    description="the command line of GitHub's coding agent",
     recipe=Recipe("npm", ("@github/copilot@1.0.102",)),
     dialects=("chat", "anthropic", "responses"),
     trajectory=(".copilot/session-state/*", ".copilot/logs/*"),

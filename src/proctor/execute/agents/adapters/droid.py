@@ -78,7 +78,7 @@ def _acp(order: Order) -> Launch:
 
 ADAPTER = Adapter(
     name="droid",
-    words="the command line of Factory's coding agent",
+    description="the command line of Factory's coding agent",
     recipe=Recipe("npm", ("droid@0.215.0",)),
     dialects=("chat", "anthropic", "responses"),
     trajectory=(".factory/sessions/*/*.jsonl",),

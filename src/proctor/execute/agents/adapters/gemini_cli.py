@@ -74,7 +74,7 @@ def _acp(order: Order) -> Launch:
 
 ADAPTER = Adapter(
     name="gemini-cli",
-    words="the command line of Google's coding agent",
+    description="the command line of Google's coding agent",
     recipe=Recipe("npm", ("@google/gemini-cli@0.61.0",)),
     dialects=("gemini",),
     trajectory=(".gemini/tmp/*/chats/*",),

@@ -83,7 +83,7 @@ def _acp(order: Order) -> Launch:
 
 ADAPTER = Adapter(
     name="goose",
-    words="an open agent of the Agentic AI Foundation",
+    description="an open agent of the Agentic AI Foundation",
     recipe=Recipe("npm", (f"{PACKAGE}@1.52.0",)),
     dialects=("chat", "anthropic", "responses", "gemini"),
     trajectory=(".local/share/goose/sessions/*", ".local/state/goose/logs/*/*/*"),

@@ -35,7 +35,7 @@ def _acp(order: Order) -> Launch:
 
 ADAPTER = Adapter(
     name="gptme",
-    words="a shell, Python and files in the terminal",
+    description="a shell, Python and files in the terminal",
     recipe=Recipe("pypi", ("gptme==0.35.1", "agent-client-protocol==0.12.1")),
     dialects=("chat", "anthropic"),
     trajectory=(".local/share/gptme/logs/*/*",),

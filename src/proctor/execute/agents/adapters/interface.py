@@ -95,7 +95,7 @@ class Adapter:
     """
 
     name: str
-    words: str
+    description: str
     recipe: Recipe
     dialects: tuple[str, ...]
     trajectory: tuple[str, ...]

@@ -70,7 +70,7 @@ def _acp(order: Order) -> Launch:
 
 ADAPTER = Adapter(
     name="kimi",
-    words="the command line of Moonshot's coding agent",
+    description="the command line of Moonshot's coding agent",
     recipe=Recipe("npm", ("@moonshot-ai/kimi-code@2.1.0",)),
     dialects=("chat", "anthropic", "responses", "gemini"),
     trajectory=(f"{PLACE}/sessions/*/*", f"{PLACE}/logs/*"),

@@ -27,7 +27,7 @@ def _launch(order: Order) -> Launch:
 
 ADAPTER = Adapter(
     name="letta",
-    words="an agent with a memory, in its local mode",
+    description="an agent with a memory, in its local mode",
     recipe=Recipe("npm", ("@letta-ai/letta-code@0.25.9",)),
     dialects=("chat",),
     trajectory=(".letta/lc-local-backend/conversations/*/messages.jsonl",),

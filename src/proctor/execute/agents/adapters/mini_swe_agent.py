@@ -62,7 +62,7 @@ def _launch(order: Order) -> Launch:
 
 ADAPTER = Adapter(
     name="mini-swe-agent",
-    words="a shell and a loop, by the authors of SWE-bench",
+    description="a shell and a loop, by the authors of SWE-bench",
     recipe=Recipe("pypi", ("mini-swe-agent==2.4.6", "mcp==2.3.0")),
     dialects=("chat", "anthropic", "responses"),
     trajectory=(TRAJECTORY,),

@@ -86,7 +86,7 @@ def _acp(order: Order) -> Launch:
 
 ADAPTER = Adapter(
     name="opencode",
-    words="an open agent for the terminal",
+    description="an open agent for the terminal",
     recipe=Recipe("npm", ("opencode-ai@1.18.33",)),
     dialects=("chat", "anthropic", "responses"),
     trajectory=(".local/share/opencode/opencode.db*", ".local/share/opencode/log/*"),

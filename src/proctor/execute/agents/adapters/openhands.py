@@ -43,7 +43,7 @@ def _launch(order: Order) -> Launch:
 
 ADAPTER = Adapter(
     name="openhands",
-    words="an open platform of agents, without its server",
+    description="an open platform of agents, without its server",
     recipe=Recipe("pypi", ("openhands==1.16.0",), python="3.12", plain=("func-timeout==4.3.5",)),
     dialects=("chat",),
     trajectory=(".openhands/conversations/*/events/*.json",),

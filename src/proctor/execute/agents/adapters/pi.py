@@ -44,7 +44,7 @@ def _launch(order: Order) -> Launch:
 
 ADAPTER = Adapter(
     name="pi",
-    words="a minimal agent for the terminal",
+    description="a minimal agent for the terminal",
     recipe=Recipe("npm", ("@earendil-works/pi-coding-agent@0.87.1",)),
     dialects=("chat", "anthropic", "responses"),
     trajectory=(".pi/agent/sessions/*/*.jsonl",),

@@ -63,7 +63,7 @@ def _acp(order: Order) -> Launch:
 
 ADAPTER = Adapter(
     name="qwen-code",
-    words="the command line of Qwen's coding agent",
+    description="the command line of Qwen's coding agent",
     recipe=Recipe("npm", ("@qwen-code/qwen-code@0.24.4",)),
     dialects=("chat",),
     trajectory=(".qwen/projects/*/chats/*.jsonl",),

@@ -86,7 +86,7 @@ def _acp(order: Order) -> Launch:
 
 ADAPTER = Adapter(
     name="vibe",
-    words="the command line of Mistral's coding agent",
+    description="the command line of Mistral's coding agent",
     recipe=Recipe("pypi", ("mistral-vibe==3.0.2",), python="3.12"),
     dialects=("chat", "anthropic", "responses"),
     trajectory=(".vibe/logs/*",),
