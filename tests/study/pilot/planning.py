@@ -48,7 +48,7 @@ def protocol(**parts: Any) -> dict[str, Any]:
         "pilot": {"name": "small", "title": "A small pilot", "question": "Is x better than y?"},
         "methods": [method("x"), method("y", model="openai/large"), method("noop", baseline=True, digest="")],
         "comparison": {"candidate": "x", "against": "y"},
-        "baselines": {"noop": True, "reference": False, "human": False, "human_minutes": "0"},
+        "baselines": {"noop": True, "reference": True, "human": False, "human_minutes": "0"},
         "tasks": [task("a", "c"), task("b", "c"), task("d", "python"), task("e", "python")],
         "strata": ["language"],
         "runs_per_task": 3,

@@ -11,9 +11,10 @@ from jsonschema import Draft202012Validator
 from proctor.base.canonical import canonical, digest, parse, sha256
 from proctor.execute.monitor.price_table import load_prices
 from proctor.study.pilot.plan.pilot_file import load_pilot
-from proctor.study.pilot.plan.protocol import changes, protocol_of, with_artefacts
+from proctor.study.pilot.plan.protocol import changes, deviations, protocol_of, with_artefacts
 from proctor.study.pilot.plan.protocol_model import protocol_schema
 from proctor.study.pilot.plan.task_suite import load_suite
+from proctor.study.statements import statement
 from tests.conftest import ContractMaker
 from tests.record_schemas import planted
 from tests.study.pilot.planning import method, protocol, task, write_pilot
@@ -131,11 +132,10 @@ def test_prices_are_pinned(folder: Path) -> None:
 
 
 def test_what_departs_from_the_planned_way_is_said(folder: Path) -> None:
-    assert made(write_pilot(folder))["deviations"] == []
-    said = made(write_pilot(folder, seed=7, baselines={"noop": False, "reference": False}))["deviations"]
-    assert len(said) == 2
-    assert "seed 7 and not with the planned 20260307" in said[0]
-    assert made(write_pilot(folder, baselines={"noop": False}))["deviations"] == [], "stage one tries it all the same"
+    assert deviations(made(write_pilot(folder))) == []
+    said = deviations(made(write_pilot(folder, seed=7, baselines={"noop": False, "reference": False})))
+    assert said == [statement("seed-not-planned", seed=7, planned=20260307), statement("no-baseline-with-solution")]
+    assert deviations(made(write_pilot(folder, baselines={"noop": False}))) == [], "stage one tries it all the same"
 
 
 def test_changes_go_by_names_and_not_by_places() -> None:

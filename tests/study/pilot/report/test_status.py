@@ -103,8 +103,7 @@ def test_what_was_spent_counts_runs_that_fill_no_place() -> None:
     now = status_of(here.with_runs((lost,)), busy=False)
     assert Decimal(now["spent_usd"]) == Decimal("0.50") * 8 + Decimal("1.25")
     assert now["envelopes"][0]["cap_usd"] == "100.00"
-    whose = f"{lost.run} ({lost.task}, {lost.method})"
-    assert f"Runs that were cut off before their end and fill no place: {whose}." in now["deviations"]
+    assert {"code": "runs-cut-off", "runs": [lost.values]} in now["deviations"]
 
 
 def test_the_envelope_of_the_task_with_the_least_left_is_told() -> None:

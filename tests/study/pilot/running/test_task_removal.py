@@ -13,6 +13,7 @@ from proctor.base.canonical import canonical
 from proctor.base.errors import BrokenSeal, UsageFault
 from proctor.study.pilot.ledger.journal import Screen, add_removal, read_journal
 from proctor.study.pilot.plan.frozen_plan import Plan, freeze, journal_log
+from proctor.study.pilot.plan.power_analysis import analyse, question_of, record
 from proctor.study.pilot.plan.protocol import design_of
 from proctor.study.pilot.plan.randomisation import randomise, to_csv
 from proctor.study.pilot.running.pilot_state import PilotState, read_pilot_state
@@ -141,7 +142,7 @@ def test_every_reason_says_what_it_needs() -> None:
 @pytest.fixture
 def here(tmp_path: Path) -> PilotState:
     wanted = arms()
-    power = canonical({"supported": True, "why": "enough"})
+    power = canonical(record(analyse(question_of(wanted), 50)))
     order = to_csv(randomise(design_of(wanted)))
     plan = freeze(tmp_path / "plan", wanted, lambda: {"randomisation.csv": order, "power.json": power})
     return stands(plan, tmp_path)
