@@ -14,6 +14,7 @@ from proctor.present.sentences.pilot_criteria import required, todo
 from proctor.study.analysis.plain_data import plain_data
 from proctor.study.pilot.ledger.charges import Rates
 from proctor.study.pilot.running.criteria import Criterion, caps
+from tests.english import english
 from tests.study.pilot.live import Proctor, planned, run, runs_in, write_pilot
 from tests.study.pilot.pilot_cases import arms
 from tests.study.pilot.planning import task
@@ -60,7 +61,7 @@ def test_a_budget_without_a_block_is_refused_before_any_run_and_mended_by_an_ame
     file = write_pilot(tmp_path, contracts, **short)
     plan = json.loads(proctor("pilot", "plan", file, "--json").stdout)
     (concern,) = plan["concerns"]
-    assert ": 1.00 USD, required: 2.00 USD (one, 4 runs); stage one will be refused: " in concern
+    assert "found 1.00 USD, required 2.00 USD (one, 4 runs). Advice: " in english(concern)
     told = proctor("pilot", "run", file)
     assert told.returncode == 1 and told.stderr == ""
     assert "\none    refused  0     caps-pilot\n" in told.stdout and "never tried" not in told.stdout
@@ -78,8 +79,9 @@ def test_a_cap_below_the_start_of_a_run_is_told_once(proctor: Proctor, make_cont
     contracts = [make_contract(name) for name in ("one", "two")]
     file = write_pilot(tmp_path, contracts, budgets={"run_usd": "0.0002", "pilot_usd": "1.51"})
     planned(proctor, file)
-    words = "0.00018 USD for the agent, of 0.0002 (one), required: more than 0.001 USD, which the start of a run costs"
-    assert f"concern  not met: the cap of a run leaves its agent something after the start: {words}; " in (
+    words = "0.00018 USD for the agent, of 0.0002 (one), required more than 0.001 USD, which the start of a run costs"
+    must = "the cap of a run leaves its agent something after the start"
+    assert f"concern  Stage one will be refused. Criterion: {must}: found {words}. " in (
         proctor("pilot", "plan", file).stdout
     )
     told = proctor("pilot", "run", file)

@@ -21,7 +21,6 @@ from proctor.study.pilot.running.stopping_rules import (
     run_cap,
     what_next,
 )
-from proctor.study.statements import statement
 from tests.study.pilot.pilot_cases import UNSAFE, arms, ledger
 from tests.study.pilot.planning import method, task
 
@@ -70,7 +69,7 @@ def test_a_block_that_could_cost_more_than_is_left_ends_the_pilot() -> None:
     assert ahead.stop is not None
     assert (ahead.stop.rule, ahead.stop.value, ahead.stop.threshold) == (BUDGET, "19.99", "20.00")
     assert ahead.stop.blocks == 2
-    assert ahead.stop.why == statement("budget-used", budget_usd="100.00", left_usd="19.99", needed_usd="20.00")
+    assert (ahead.stop.why.code, ahead.stop.why.values["left_usd"]) == ("budget-used", "19.99")
     pinched = what_next(book, wanted, "two", Account({"sha256:a": Decimal("4.00005555")})).stop
     assert pinched is not None and pinched.value == "19.98994445"
     enough = arms(budgets={"pilot_usd": "24.00", "task_usd": None, "run_usd": None})
