@@ -102,7 +102,7 @@ def _tell(state: PilotState, stages: Sequence[Stage], named: str) -> None:
     last = stages[-1]
     for one in last.unmet:
         said = plain_data(one.found)
-        click.echo(printable(f"{one.id}: {must(said)}: {found(said)}; required: {required(said)}"))
+        click.echo(printable(f"{one.id}: {must(said)}: {found(said)}, required: {required(said)}"))
         if advice := todo(said):
             click.echo(printable(f"  {advice}"))
     if last.stop is not None:
@@ -186,7 +186,7 @@ def _show(now: Mapping[str, Any]) -> None:
         click.echo(printable(f"running   {one['run']}  {one['task']}  {one['method']}  repeat {one['repeat']}"))
     for one in now["unmet"]:
         said = one["found"]
-        click.echo(printable(f"not met   {one['id']}: {found(said)}; required: {required(said)}"))
+        click.echo(printable(f"not met   {one['id']}: {found(said)}, required: {required(said)}"))
     if now["verdict"] == CHECKS_LEFT:
         click.echo("stopped   before the checks of all tasks were done; proctor pilot run PILOT continues")
     if now["verdict"] == OPEN and not now["busy"] and not now["running"]:
