@@ -6,7 +6,8 @@ what they would have done in the same studies; they have no bar.
 A comparison of two agents has bars from above and from below, in every setting of 20 tasks and more but two: at rates
 of 0.9, with 20 tasks of one run and agents that correlate, no rule that keeps the bar from above everywhere could meet
 the one from below. How much any rule could claim at most is computed there, and the bar is nine tenths of it; see
-:mod:`proctor.study.stats.calibration`. With fewer than 20 tasks two tests have to agree, and there is none from below.
+:mod:`proctor.study.stats.coverage_simulation`. With fewer than 20 tasks two tests have to agree, and there is none from
+below.
 """
 
 from __future__ import annotations
@@ -18,7 +19,8 @@ from pathlib import Path
 import numpy as np
 
 from bench.measure import Row
-from proctor.study.stats.calibration import (
+from proctor.study.stats.clustered_rates import cluster_rate, cluster_t, logit, wilson
+from proctor.study.stats.coverage_simulation import (
     SETTINGS,
     brownian_false_alarms,
     coverage,
@@ -31,8 +33,7 @@ from proctor.study.stats.calibration import (
     sequential_false_alarms,
     single_run_false_alarms,
 )
-from proctor.study.stats.calibration import SURVIVAL_SETTINGS as TIMES
-from proctor.study.stats.clustered_rates import cluster_rate, cluster_t, logit, wilson
+from proctor.study.stats.coverage_simulation import SURVIVAL_SETTINGS as TIMES
 from proctor.study.stats.estimate import Estimate
 from proctor.study.stats.statistical_power import Design, confirmed
 

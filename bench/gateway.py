@@ -23,8 +23,8 @@ from pathlib import Path
 from bench.measure import Row, environment, milliseconds, ratio
 from proctor.base.clock import SystemClock, system_entropy
 from proctor.execute.gateway.gateway_settings import Settings, Upstream
-from proctor.execute.gateway.meter import Meter
 from proctor.execute.gateway.model_gateway import Gateway
+from proctor.execute.gateway.spend_reservation import Meter
 from proctor.execute.monitor.price_table import FALLBACK
 from proctor.record.run_directory import RunDirectory
 from proctor.record.trace.writer import TraceWriter

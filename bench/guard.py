@@ -33,7 +33,7 @@ from proctor.contract.load import load_contract
 from proctor.execute.monitor.breakers.breaker_panel import BreakerPanel
 from proctor.execute.prepare import declared_mounts, limits_of
 from proctor.execute.sandbox.bubblewrap.backend import BubblewrapBackend
-from proctor.execute.sandbox.guard import GuardPlan, Observation
+from proctor.execute.sandbox.guard_observations import GuardPlan, Observation
 from proctor.execute.sandbox.guard_process import LiveGuard
 from proctor.execute.sandbox.interface import Command, Limits, Mount, SandboxPlan, Tree, owner
 from proctor.execute.workspace.workspace import Workspace

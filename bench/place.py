@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from proctor.base.directories import owned_directory, sweep_unowned
 from proctor.base.errors import ProctorError
+from proctor.base.untrusted_directories import owned_directory, sweep_unowned
 
 
 @contextmanager

@@ -22,8 +22,8 @@ from pathlib import Path
 
 import pytest
 
-from proctor.base.directories import erase
 from proctor.base.errors import ProctorError
+from proctor.base.untrusted_directories import erase
 from proctor.execute.sandbox.sandbox_records import sweep
 
 ENGINE = Path(__file__).resolve().parent.parent / "tools" / "engine"

@@ -23,7 +23,7 @@ from proctor.contract.schema import json_schema
 from proctor.execute.monitor.breakers.breaker_panel import BreakerPanel
 from proctor.execute.monitor.breakers.breaker_settings import Settings, caps_of
 from proctor.execute.monitor.breakers.interface import GRADES
-from proctor.execute.monitor.observation_grades import DEFAULT_RULES
+from proctor.execute.monitor.severity_grades import DEFAULT_RULES
 from tests.test_layers import FLOORS
 
 PROJECT = Path(__file__).resolve().parent.parent

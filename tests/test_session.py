@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from proctor.base.directories import erase
+from proctor.base.untrusted_directories import erase
 from tests.session import end, remove_left, temporary
 
 DEEP = 3_000

@@ -20,14 +20,6 @@ from proctor.base.errors import missing_extra
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from proctor.api.contracts import AgentOptions as AgentOptions
-    from proctor.api.contracts import BatchRuns as BatchRuns
-    from proctor.api.contracts import ModelOptions as ModelOptions
-    from proctor.api.contracts import load_contract as load_contract
-    from proctor.api.contracts import resume_batch as resume_batch
-    from proctor.api.contracts import run as run
-    from proctor.api.contracts import run_batch as run_batch
-    from proctor.api.contracts import validate as validate
     from proctor.api.pilots import PilotPlan as PilotPlan
     from proctor.api.pilots import PilotRun as PilotRun
     from proctor.api.pilots import PilotStage as PilotStage
@@ -35,14 +27,22 @@ if TYPE_CHECKING:
     from proctor.api.pilots import plan_pilot as plan_pilot
     from proctor.api.pilots import report_pilot as report_pilot
     from proctor.api.pilots import run_pilot as run_pilot
-    from proctor.api.runs import Comparison as Comparison
-    from proctor.api.runs import Run as Run
-    from proctor.api.runs import compare as compare
-    from proctor.api.runs import open_run as open_run
-    from proctor.api.runs import replay as replay
-    from proctor.api.runs import rescore as rescore
-    from proctor.api.runs import runs as runs
-    from proctor.api.runs import verify as verify
+    from proctor.api.recorded_runs import Comparison as Comparison
+    from proctor.api.recorded_runs import Run as Run
+    from proctor.api.recorded_runs import compare as compare
+    from proctor.api.recorded_runs import open_run as open_run
+    from proctor.api.recorded_runs import replay as replay
+    from proctor.api.recorded_runs import rescore as rescore
+    from proctor.api.recorded_runs import runs as runs
+    from proctor.api.recorded_runs import verify as verify
+    from proctor.api.run_contracts import AgentOptions as AgentOptions
+    from proctor.api.run_contracts import BatchRuns as BatchRuns
+    from proctor.api.run_contracts import ModelOptions as ModelOptions
+    from proctor.api.run_contracts import load_contract as load_contract
+    from proctor.api.run_contracts import resume_batch as resume_batch
+    from proctor.api.run_contracts import run as run
+    from proctor.api.run_contracts import run_batch as run_batch
+    from proctor.api.run_contracts import validate as validate
     from proctor.api.studies import Figure as Figure
     from proctor.api.studies import analyse as analyse
     from proctor.api.studies import plot as plot
@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from proctor.base.errors import ProctorError as ProctorError
     from proctor.conduct.batch.batch_runs import BatchWatcher as BatchWatcher
     from proctor.contract.model import Contract as Contract
-    from proctor.execute.home import Home as Home
+    from proctor.execute.proctor_home import Home as Home
     from proctor.record.manifest_model import Manifest as Manifest
     from proctor.record.report_model import CheckResult as CheckResult
     from proctor.record.report_model import Gate as Gate
@@ -64,13 +64,13 @@ if TYPE_CHECKING:
     from proctor.study.table_import.csv_reader import Reading as Reading
 
 _PLACES = {
-    "api.contracts": (
+    "api.run_contracts": (
         *("AgentOptions", "BatchRuns", "ModelOptions", "load_contract", "resume_batch", "run", "run_batch", "validate"),
     ),
     "api.pilots": (
         *("PilotPlan", "PilotRun", "PilotStage", "pilot_status", "plan_pilot", "report_pilot", "run_pilot"),
     ),
-    "api.runs": (
+    "api.recorded_runs": (
         *("Comparison", "Run", "compare", "open_run", "replay", "rescore", "runs"),
         "verify",
     ),
@@ -79,7 +79,7 @@ _PLACES = {
     "base.errors": ("BrokenSeal", "ContractError", "ProctorError"),
     "conduct.batch.batch_runs": ("BatchWatcher",),
     "contract.model": ("Contract",),
-    "execute.home": ("Home",),
+    "execute.proctor_home": ("Home",),
     "record.trace.event": ("Event",),
     "record.manifest_model": ("Manifest",),
     "record.report_model": ("CheckResult", "Gate", "Report"),

@@ -85,8 +85,8 @@ from proctor.execute.monitor.breakers.interface import evidence_of as evidence_o
 from proctor.execute.monitor.run_state import RunState as RunState
 from proctor.execute.sandbox import sandbox_registry
 from proctor.execute.sandbox.command_sandbox import CommandSandbox as CommandSandbox
-from proctor.execute.sandbox.guard import Guard as Guard
-from proctor.execute.sandbox.guard import GuardPlan as GuardPlan
+from proctor.execute.sandbox.guard_observations import Guard as Guard
+from proctor.execute.sandbox.guard_observations import GuardPlan as GuardPlan
 from proctor.execute.sandbox.interface import Command as Command
 from proctor.execute.sandbox.interface import CommandResult as CommandResult
 from proctor.execute.sandbox.interface import Limits as Limits

@@ -13,7 +13,7 @@ from typing import Any
 
 from proctor.base.clock import system_entropy
 from proctor.execute.monitor.sensors.canary_files import CanaryRead, CanaryWatch, can_watch_files, make_canaries
-from proctor.execute.sandbox.guard import GuardPlan, Observation
+from proctor.execute.sandbox.guard_observations import GuardPlan, Observation
 from proctor.execute.sandbox.interface import Limits, Sandbox, SandboxPlan
 from tests.attacks.attack import MARK, PRELUDE, SECRET, Attack
 from tests.execute.sandbox.conformance import wait_until

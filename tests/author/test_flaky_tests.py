@@ -15,7 +15,7 @@ import pytest
 
 from proctor.author.contract_edit import set_ids
 from proctor.author.flaky_tests import ORDER
-from proctor.author.suite_history import TRAIL_NAME, read_trail, suite_id, trail_problem
+from proctor.author.suite_versions import TRAIL_NAME, read_trail, suite_id, trail_problem
 from proctor.base.errors import UsageFault
 from proctor.contract.load import load_contract
 

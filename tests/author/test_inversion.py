@@ -12,7 +12,7 @@ from proctor.base.canonical import canonical
 from proctor.contract.digest import content_id
 from proctor.contract.load import load_contract
 from proctor.contract.model import Contract
-from proctor.execute.home import Home
+from proctor.execute.proctor_home import Home
 from proctor.judge.checks.inverted_tests.variant_pool import WHOLE_CHECK, CheckPool, Pool
 
 TESTS = ("t.py::a", "t.py::b", "t.py::c", "t.py::d", "t.py::e")

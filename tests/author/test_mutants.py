@@ -6,7 +6,7 @@ import ast
 
 import pytest
 
-from proctor.author.mutants.interface import CATEGORIES, changed_lines, hunks, make_mutant, mutants_of
+from proctor.author.mutants.mutant import CATEGORIES, changed_lines, hunks, make_mutant, mutants_of
 from proctor.author.mutants.mutation_plan import hunk_edits, line_edits
 from proctor.author.mutants.python import calling_lines, functions_at, python_edits
 

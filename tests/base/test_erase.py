@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from proctor.base.directories import erase
+from proctor.base.untrusted_directories import erase
 
 
 def test_absent_files_links_and_directories(tmp_path: Path) -> None:

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from proctor.base.directories import erase
 from proctor.base.errors import InfrastructureFault
 from proctor.base.files import read_bounded, sync_directory, write_whole
+from proctor.base.untrusted_directories import erase
 
 AsUser = Callable[[Callable[[], None]], None]
 

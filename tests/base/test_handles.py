@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from proctor.base.directories import names_in, open_top, status_of
+from proctor.base.untrusted_directories import names_in, open_top, status_of
 
 AsUser = Callable[[Callable[[], None]], None]
 

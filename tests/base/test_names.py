@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from proctor.base.canonical import canonical
-from proctor.base.escaping import name_bytes, name_text
+from proctor.base.reversible_escapes import name_bytes, name_text
 
 names = st.binary() | st.lists(
     st.sampled_from([b"\\", b"\\x", b"41", b"\xff", b"\xc3\xa9", b"\xc3", b"\n", b"a", b"\xed\xa0\x80", b"\x7f"])

@@ -8,12 +8,12 @@ import subprocess
 import sys
 from pathlib import Path
 
-from proctor.base.directories import owned_directory, sweep_unowned
+from proctor.base.untrusted_directories import owned_directory, sweep_unowned
 
 OWNER = """
 import sys
 from pathlib import Path
-from proctor.base.directories import owned_directory
+from proctor.base.untrusted_directories import owned_directory
 with owned_directory(Path(sys.argv[1])) as path:
     (path / "inside").mkdir()
     print("ready", flush=True)

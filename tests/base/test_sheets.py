@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from proctor.base.escaping import escape_cell, unescape_cell
+from proctor.base.reversible_escapes import escape_cell, unescape_cell
 
 SIGNS = "=+-@\t\r\n\uff1d\uff0b\uff0d\uff20"
 

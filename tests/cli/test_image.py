@@ -14,8 +14,8 @@ from click.testing import CliRunner, Result
 from proctor.base.errors import MissingIsolation, ProctorError, UsageFault
 from proctor.cli import wiring
 from proctor.cli.image import command
-from proctor.conduct.machine import sweep_home
-from proctor.execute.sandbox.container import image_build as building
+from proctor.conduct.machine_setup import sweep_home
+from proctor.execute.sandbox.container import debian_image_build as building
 from proctor.execute.sandbox.container import images
 
 

@@ -18,7 +18,7 @@ from proctor.study.pilot.plan.frozen_plan import load_plan
 from proctor.study.pilot.running.pilot_runner import alone
 from tests.conftest import ContractMaker
 from tests.english import english
-from tests.study.pilot.ledger.test_charges import PRICES
+from tests.study.pilot.ledger.test_costs_besides_runs import PRICES
 from tests.study.pilot.planning import write_pilot
 from tests.study.pilot.running.test_task_removal import removal
 

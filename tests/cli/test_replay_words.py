@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from proctor.cli.replay import _retraced
-from proctor.conduct.replay.divergence import CommandReplay
+from proctor.conduct.replay.command_divergence import CommandReplay
 
 PLACED = ("events.jsonl#4",)
 

@@ -14,7 +14,7 @@ import pytest
 from proctor.conduct import inverted_pools
 from proctor.conduct.inverted_pools import ensure_pool, known_pool, remake_pool
 from proctor.contract.model import Check
-from proctor.execute.home import Home
+from proctor.execute.proctor_home import Home
 from proctor.judge.checks.inverted_tests.variant_pool import CheckPool, Pool
 
 Proctor = Callable[..., subprocess.CompletedProcess[str]]

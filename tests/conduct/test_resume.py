@@ -15,7 +15,7 @@ import pytest
 
 from proctor.base.errors import UsageFault
 from proctor.conduct.batch.batch_record import batch_lock
-from proctor.execute.home import Home
+from proctor.execute.proctor_home import Home
 from tests.beside import PATIENCE_SECONDS, started, traces_hold, wait_until
 from tests.conduct.live import Proctor
 

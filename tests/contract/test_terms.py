@@ -20,7 +20,7 @@ from proctor.contract.load import load_contract
 from proctor.contract.model import Ask, Budget, Checkpoints, Contract, NamedFile, Network, Policy, Rollback
 from proctor.contract.schema import json_schema
 from proctor.contract.strict_yaml import load_yaml
-from proctor.execute.monitor.observation_grades import DEFAULT_RULES
+from proctor.execute.monitor.severity_grades import DEFAULT_RULES
 from proctor.execute.monitor.text_rules.intent_rules import TEXT_RULES
 from proctor.judge.risk_indicators import DEPENDENCY_CODES
 

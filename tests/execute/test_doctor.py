@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from proctor.execute.home import Home
+from proctor.execute.proctor_home import Home
 from proctor.execute.requirements import MISSING, OK, REDUCED, Finding, container_engine, control_groups, probe, works
 from proctor.execute.sandbox.cgroup import Place
 from tests.execute.sandbox.workplace import ORDINARY, as_ordinary_user, open_directory

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from proctor.base.directories import sweep_unowned
 from proctor.base.errors import MissingIsolation
+from proctor.base.untrusted_directories import sweep_unowned
 from proctor.execute import requirements
-from proctor.execute.home import Home
+from proctor.execute.proctor_home import Home
 from proctor.execute.requirements import MISSING, OK, Finding, require_machine, room_problem
 from proctor.execute.sandbox import host_facts
 from proctor.execute.sandbox.bubblewrap import init_protocol

@@ -14,7 +14,7 @@ from pathlib import Path
 from proctor.contract.load import load_contract
 from proctor.contract.model import Check, Contract
 from proctor.execute.inputs.input_cache import InputCache
-from proctor.judge.check_attempt import PLUGIN_FILES, PLUGIN_OPTIONS
+from proctor.judge.check_execution import PLUGIN_FILES, PLUGIN_OPTIONS
 from proctor.judge.checks.results_readers import junit, tap
 from proctor.judge.checks.results_readers import pytest as pytest_lines
 from tests.forgeries.loader import HERE, Forgery, forged_text, tree_of

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from proctor.judge.program_causes import Program, asked_by_call, programs_of
+from proctor.judge.programs_by_tool_call import Program, asked_by_call, programs_of
 from proctor.record.trace.event import Event
 
 Found = list[tuple[str, str | None, str | None]]

@@ -10,7 +10,6 @@ import pytest
 
 from proctor.base.json_records import to_json
 from proctor.contract.model import Budget, Check, Targets
-from proctor.judge.rubric import rubric_digest
 from proctor.judge.run_evidence import Evidence
 from proctor.judge.run_verdict import Status, gates
 from proctor.judge.scores import (
@@ -22,6 +21,7 @@ from proctor.judge.scores import (
     validity,
     violations_of,
 )
+from proctor.judge.scoring_rubric import rubric_digest
 from tests.judge.scene import CHANGE, Told, evidence_of, happened
 
 TESTS = Check("tests", "acceptance", ("x",), results="pytest")

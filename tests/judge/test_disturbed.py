@@ -16,7 +16,7 @@ import pytest
 from proctor.contract.model import Rerun, SetupStep
 from proctor.execute.judging_slots import Slots
 from proctor.execute.sandbox.interface import MOST_STRETCH
-from proctor.judge import check_attempt
+from proctor.judge import check_execution
 from tests.hostkill import WAIT, init_of, killer
 from tests.hostload import load
 
@@ -161,7 +161,7 @@ def test_j5_a_timeout_under_pressure_is_repeated_and_then_the_harnesss(
     bench: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stretch = MOST_STRETCH
-    monkeypatch.setattr(check_attempt, "MOST_STRETCH", 2)
+    monkeypatch.setattr(check_execution, "MOST_STRETCH", 2)
     burn = "import time, calc\nwhile time.process_time() < 0.5: pass"
     check = marked_check(bench, "burns", burn, timeout_seconds=1)
     with load():
@@ -171,7 +171,7 @@ def test_j5_a_timeout_under_pressure_is_repeated_and_then_the_harnesss(
     for one in judged.of("check.finished"):
         assert float(one["stalled_seconds"]) > 1
         assert one["stall_source"] in ("cgroup", "machine")
-    monkeypatch.setattr(check_attempt, "MOST_STRETCH", stretch)
+    monkeypatch.setattr(check_execution, "MOST_STRETCH", stretch)
     alone = bench.judge(bench.contract(check), {"calc.py": FIXED})
     assert alone.outcome()[0] == "pass", alone.why()
 

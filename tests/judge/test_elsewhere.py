@@ -11,7 +11,7 @@ import pytest
 
 from proctor.contract.model import SetupStep
 from proctor.execute.sandbox.bubblewrap.backend import BubblewrapBackend
-from proctor.judge.check_attempt import MOST_RESULT_FILES, collect
+from proctor.judge.check_execution import MOST_RESULT_FILES, collect
 from tests.execute.sandbox.workplace import ORDINARY, as_ordinary_user
 
 FIXED = "def add(a, b):\n    return a + b\n"

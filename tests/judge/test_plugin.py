@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from proctor.judge import check_attempt
+from proctor.judge import check_execution
 from proctor.judge.checks.results_readers import pytest as lines
 from proctor.judge.checks.results_readers.interface import TestResults, merged
 from proctor.judge.checks.sentinels import Planted, plant_pytest, verdict, without
@@ -47,10 +47,10 @@ class Session:
         }
         environment = {
             "PATH": os.environ["PATH"],
-            "PYTHONPATH": str(check_attempt.PLUGIN_FILES),
+            "PYTHONPATH": str(check_execution.PLUGIN_FILES),
             "PYTHONDONTWRITEBYTECODE": "1",
             "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
-            "PYTEST_ADDOPTS": f"{check_attempt.PLUGIN_OPTIONS} {options}",
+            "PYTEST_ADDOPTS": f"{check_execution.PLUGIN_OPTIONS} {options}",
             "PROCTOR_PYTEST": json.dumps(settings),
         }
         command = [sys.executable, "-m", "pytest", "-q", *arguments]
@@ -249,7 +249,7 @@ def test_a_usage_error_writes_no_finished_session(session: Session) -> None:
 def test_the_plugin_is_plain_enough_for_old_interpreters() -> None:
     import ast
 
-    sources = sorted(check_attempt.PLUGIN_FILES.glob("*.py"))
+    sources = sorted(check_execution.PLUGIN_FILES.glob("*.py"))
     assert len(sources) == 2
     for source in sources:
         ast.parse(source.read_text(), feature_version=(3, 7))

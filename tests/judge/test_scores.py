@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from proctor.contract.model import Score, Targets
-from proctor.judge.rubric import columns, figure, rubric, table, weights_of
 from proctor.judge.run_verdict import FAILURE, GATE_NAMES, INVALID, Status, gates
 from proctor.judge.scores import contract_score, penalty, pilot_score, scores
+from proctor.judge.scoring_rubric import columns, figure, rubric, table, weights_of
 from proctor.record.report_model import AgentName, PilotScore
 from proctor.record.trace.event_types import EVENT_TYPES
 from tests.judge.scene import CHANGE, Told, evidence_of, happened

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proctor.judge.rubric import kendall, mean_parts, moved, sensitivity
+from proctor.judge.scoring_rubric import kendall, mean_parts, moved, sensitivity
 from proctor.record.report_model import AgentName, Report
 from tests.sample_reports import DIGEST, sample_report, sample_score
 

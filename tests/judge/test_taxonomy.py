@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from proctor.contract.model import LAYERS
 from proctor.execute.monitor import breakers
-from proctor.execute.monitor.observation_grades import DEFAULT_RULES
+from proctor.execute.monitor.severity_grades import DEFAULT_RULES
 from proctor.execute.monitor.text_rules.text_scan import FORMATS
 from proctor.judge.failure_tags import Tag, tagged, tags
 from proctor.judge.run_evidence import Evidence

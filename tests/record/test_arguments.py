@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from proctor.record.secrets_in_context import find_arguments
+from proctor.record.secrets_in_arguments import find_arguments
 
 SECRETS: list[tuple[list[str], list[str]]] = [
     (["tool", "--api-key", "abcd"], ["abcd"]),

@@ -8,7 +8,7 @@ import pytest
 
 from proctor.record.redact import Redactor
 from proctor.record.secrets import usual_rules
-from proctor.record.secrets_in_context import find_cut, rest_of, unfinished_token
+from proctor.record.secrets_in_arguments import find_cut, rest_of, unfinished_token
 from tests.record.planted import SHAPES, planted
 
 TOKEN = "ghp_" + "Ab3" * 12

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proctor.base.escaping import name_text
+from proctor.base.reversible_escapes import name_text
 from proctor.record.encoded_secrets import views_of
 from proctor.record.redact import Redactor
 from tests.record.planted import planted

@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from proctor.base.escaping import name_text
+from proctor.base.reversible_escapes import name_text
 from proctor.record.redact import Redactor
 from proctor.record.secrets import BLOCK_BYTES, usual_rules
 from tests.record.planted import SHAPES, TEXTS, planted

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TypeVar
 
 from proctor.base.errors import UsageFault
-from proctor.conduct.machine import Machine, open_machine
-from proctor.execute.home import Home
+from proctor.conduct.machine_setup import Machine, open_machine
+from proctor.execute.proctor_home import Home
 
 T = TypeVar("T")
 

@@ -13,10 +13,10 @@ from proctor.conduct.batch.batch_runs import BatchWatcher
 from proctor.present.package_sections import require_sections
 from proctor.present.report_files import check_folder, write_report
 from proctor.study.pilot.ledger.journal import require_head
-from proctor.study.pilot.plan.artefacts import make_artefacts
 from proctor.study.pilot.plan.frozen_plan import PROTOCOL, freeze, plan_folder
 from proctor.study.pilot.plan.frozen_plan import Plan as FrozenPlan
 from proctor.study.pilot.plan.pilot_draft import draft, plan_alone, planned
+from proctor.study.pilot.plan.plan_files import make_artefacts
 from proctor.study.pilot.report.pilot_findings import report_of
 from proctor.study.pilot.report.pilot_status import status_of
 from proctor.study.pilot.running.conduct_pilot import conduct_pilot, require_machine

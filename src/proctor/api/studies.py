@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from proctor.api.arguments import AnyHome, home_of
-from proctor.api.runs import Run
+from proctor.api.recorded_runs import Run
 from proctor.base.errors import missing_extra
 from proctor.present.figures.svg_shapes import standalone
 from proctor.present.html.success_rates import success_forest

@@ -14,10 +14,10 @@ import stat
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from proctor.author.mutants.interface import changed_lines
+from proctor.author.mutants.mutant import changed_lines
 from proctor.author.mutants.mutation_plan import MutationPlan
-from proctor.base.directories import join
-from proctor.base.escaping import name_text
+from proctor.base.reversible_escapes import name_text
+from proctor.base.untrusted_directories import join
 from proctor.contract.model import Contract
 from proctor.execute.prepare import PreparedBase
 from proctor.execute.workspace.workspace import base_stack

@@ -17,11 +17,11 @@ from random import Random
 from proctor.author.binomial_bounds import CONFIDENCE, at_most
 from proctor.author.patch_trial import Checked, Trial, try_patch
 from proctor.base.parallel import parallel_map
-from proctor.conduct.machine import Machine
+from proctor.conduct.machine_setup import Machine
 from proctor.contract.model import Check, Contract
 from proctor.execute.prepare import PreparedBase
 from proctor.execute.sandbox.interface import Mount
-from proctor.judge.checks.check_outcome import FAIL, PASS
+from proctor.judge.checks.check_decision import FAIL, PASS
 
 BASE, REFERENCE = "base", "reference"
 ORDER = Path(__file__).parent / "order"

@@ -16,8 +16,8 @@ from proctor.contract.digest import content_id
 from proctor.contract.lint import FieldRemark, Remark, remarks
 from proctor.contract.model import Check, Contract, Hidden
 from proctor.contract.scalar_types import quoted
-from proctor.execute.home import Home
 from proctor.execute.inputs.input_files import selected
+from proctor.execute.proctor_home import Home
 from proctor.execute.workspace.path_patterns import matches
 from proctor.judge.checks.inverted_tests.variant_pool import WHOLE_CHECK, coverage
 from proctor.judge.patch_policy.paths_of_tests import is_test

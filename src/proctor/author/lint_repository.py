@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from proctor.base.errors import ContractError, Mistake, ProctorError
-from proctor.base.escaping import name_bytes, name_text
 from proctor.base.files import read_bounded
+from proctor.base.reversible_escapes import name_bytes, name_text
 from proctor.contract.lint import Remark, Step, place_of, remarks
 from proctor.contract.load import CONTRACT_NAME
 from proctor.contract.model import ArchiveRepository, Check, Contract, GitRepository

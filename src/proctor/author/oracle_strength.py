@@ -19,16 +19,16 @@ from typing import Any
 
 from proctor.author.adversarial_patches import Adversary, adversaries
 from proctor.author.binomial_bounds import Share, share
-from proctor.author.mutants.interface import CATEGORIES
+from proctor.author.mutants.mutant import CATEGORIES
 from proctor.author.mutants.mutation_plan import CALLER, PATCH, MutationPlan, Sited, plan_mutants
 from proctor.author.patch_trial import ACCEPTED, NO_VERDICT, REFUSED, try_patch, with_changed_checks
 from proctor.base.canonical import canonical, parse_canonical
 from proctor.base.dataclass_fields import field_items
 from proctor.base.errors import InfrastructureFault, UsageFault
-from proctor.base.escaping import name_text
 from proctor.base.files import read_bounded
 from proctor.base.parallel import parallel_map
-from proctor.conduct.machine import Machine
+from proctor.base.reversible_escapes import name_text
+from proctor.conduct.machine_setup import Machine
 from proctor.contract.model import Check
 from proctor.execute.agents.patch_agent import PATCH_BYTES
 from proctor.execute.prepare import PreparedBase

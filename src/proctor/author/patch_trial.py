@@ -14,13 +14,13 @@ from typing import Any
 
 from proctor.base.dataclass_fields import EMPTY
 from proctor.base.errors import InfrastructureFault
-from proctor.conduct.machine import Machine
+from proctor.conduct.machine_setup import Machine
 from proctor.contract.model import Check, Contract, Rerun
 from proctor.execute.prepare import PreparedBase
 from proctor.execute.sandbox.interface import Mount
 from proctor.execute.workspace.layer_store import hold
 from proctor.judge.checks.acceptance import accept
-from proctor.judge.checks.check_outcome import ERROR, PASS
+from proctor.judge.checks.check_decision import ERROR, PASS
 from proctor.judge.checks.inverted_tests.variant_pool import Pool
 from proctor.judge.checks.judge_context import JudgeContext
 from proctor.judge.run_verdict import HARNESS

@@ -14,13 +14,13 @@ from pathlib import Path
 from proctor.base.errors import ContractError, MissingIsolation, ProctorError
 from proctor.contract.lint import FieldRemark, Remark, remarks
 from proctor.contract.model import ArchiveRepository, Contract, Input, Source
-from proctor.execute.home import Home
 from proctor.execute.inputs.archive import is_address
 from proctor.execute.inputs.input_cache import InputCache
 from proctor.execute.leakage.image_search import refuse_image_answers
 from proctor.execute.leakage.leakage_finding import Finding
 from proctor.execute.leakage.project_copies import refuse, setup_inputs
 from proctor.execute.prepare import copy_search, image_search, source_key
+from proctor.execute.proctor_home import Home
 from proctor.execute.workspace.layer_store import LayerStore
 
 

@@ -13,11 +13,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from proctor.author.mutants.interface import hunks
-from proctor.base.directories import join
+from proctor.author.mutants.mutant import hunks
 from proctor.base.errors import ProctorError
-from proctor.base.escaping import name_text
 from proctor.base.files import read_bounded
+from proctor.base.reversible_escapes import name_text
+from proctor.base.untrusted_directories import join
 from proctor.contract.model import Contract
 from proctor.execute.agents.patch_agent import PATCH_BYTES
 from proctor.execute.inputs.input_cache import InputCache

@@ -16,7 +16,7 @@ from proctor.author.patch_trial import ready
 from proctor.base.errors import InfrastructureFault, ProctorError
 from proctor.conduct.batch.batch_runs import BatchWatcher
 from proctor.conduct.inverted_pools import remake_pool
-from proctor.conduct.machine import Machine
+from proctor.conduct.machine_setup import Machine
 from proctor.conduct.session.batch_plan import Plan, begin_batch, fill
 from proctor.contract.model import Check, Contract
 from proctor.judge.checks.inverted_tests.variant_pool import Coverage, coverage

@@ -6,7 +6,7 @@ import click
 
 from proctor.cli.output import as_json, print_json
 from proctor.cli.wiring import home
-from proctor.conduct.machine import sweep_home
+from proctor.conduct.machine_setup import sweep_home
 from proctor.execute.agents.install.agent_store import AgentStore
 from proctor.execute.inputs.input_cache import InputCache
 from proctor.execute.workspace.layer_store import LayerStore

@@ -8,12 +8,12 @@ from typing import Any
 
 import click
 
-from proctor.base.directories import owned_directory
 from proctor.base.errors import UsageFault
+from proctor.base.untrusted_directories import owned_directory
 from proctor.cli import wiring
 from proctor.cli.options import Renamed
 from proctor.cli.output import Group, as_json, print_json, print_table, printable
-from proctor.execute.sandbox.container import image_build as building
+from proctor.execute.sandbox.container import debian_image_build as building
 from proctor.execute.sandbox.container import images
 from proctor.execute.sandbox.container.engine import EngineFault
 from proctor.execute.sandbox.container.images import Image

@@ -26,18 +26,18 @@ from proctor.present.sentences.pilot_criteria import power as power_sentence
 from proctor.present.sentences.pilot_plan import wrong
 from proctor.study.analysis.cost_unit import UNITS, USD
 from proctor.study.analysis.plain_data import plain_data, text_numbers
-from proctor.study.pilot.ledger.charges import rates_of
+from proctor.study.pilot.ledger.costs_besides_runs import rates_of
 from proctor.study.pilot.ledger.journal import read_journal, require_head
-from proctor.study.pilot.plan.artefacts import make_artefacts
 from proctor.study.pilot.plan.cost_projection import Projection
 from proctor.study.pilot.plan.frozen_plan import PROTOCOL, Plan, amend, freeze, load_plan, plan_folder
 from proctor.study.pilot.plan.pilot_draft import Draft, draft, runs_of_pilot
 from proctor.study.pilot.plan.pilot_model import STAGES
 from proctor.study.pilot.plan.pilot_template import scaffold
+from proctor.study.pilot.plan.plan_files import make_artefacts
 from proctor.study.pilot.plan.power_analysis import PowerQuestion, analyse, answer, curve, question_of, record, text
 from proctor.study.pilot.plan.randomisation import Slot
-from proctor.study.pilot.plan.remaining_plan import left_of, power_of, slots_left
-from proctor.study.pilot.running.criteria import concerns_of
+from proctor.study.pilot.plan.remaining_power_and_cost import left_of, power_of, slots_left
+from proctor.study.pilot.running.cap_criteria import concerns_of
 from proctor.study.pilot.running.pilot_runner import alone
 from proctor.study.pilot.running.pilot_state import read_pilot_state, take_looks
 

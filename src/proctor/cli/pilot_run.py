@@ -18,7 +18,7 @@ from proctor.cli.options import complete_runs, judge_slots_option, pilot_argumen
 from proctor.cli.output import as_json, counted, print_json, print_table, printable
 from proctor.cli.progress import Progress
 from proctor.cli.wiring import home, machine, run_store
-from proctor.execute.home import Home
+from proctor.execute.proctor_home import Home
 from proctor.judge.run_verdict import is_machine_fault
 from proctor.present.sentences import sentences
 from proctor.present.sentences.phrases import bill_amount, bill_number, budget

@@ -21,7 +21,7 @@ from proctor.cli.output import printable
 from proctor.cli.terminal import is_terminal, terminal_width
 from proctor.conduct.batch.batch_record import Place
 from proctor.conduct.batch.batch_runs import BatchResult, BatchWatcher
-from proctor.conduct.machine import Machine
+from proctor.conduct.machine_setup import Machine
 from proctor.conduct.run.lifecycle import RunOutcome
 from proctor.conduct.session.batch_plan import Plan, fill, resume_command
 from proctor.execute.sandbox.interface import Sandbox

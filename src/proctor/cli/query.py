@@ -14,7 +14,7 @@ import click
 import orjson
 
 from proctor.base.errors import UsageFault
-from proctor.base.escaping import escape_cell
+from proctor.base.reversible_escapes import escape_cell
 from proctor.cli.output import ANSWER_SCHEMA, answer_kind, as_json, counted, print_json, print_table, printable
 from proctor.cli.wiring import home
 from proctor.study.index.index_update import LeftOut, refresh

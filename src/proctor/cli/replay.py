@@ -19,10 +19,10 @@ from proctor.cli.run import why
 from proctor.cli.wiring import machine, run_store
 from proctor.conduct.batch.batch_record import Batch, RedactedTexts, load_batch
 from proctor.conduct.briefing import setting_of
-from proctor.conduct.machine import Machine
+from proctor.conduct.machine_setup import Machine
 from proctor.conduct.replay.acceptance_replay import accept_again, find_base, has_hidden_patch, require_whole
+from proctor.conduct.replay.command_divergence import CommandReplay
 from proctor.conduct.replay.command_replay import replay_commands
-from proctor.conduct.replay.divergence import CommandReplay
 from proctor.conduct.replay.recorded_commands import is_plain
 from proctor.conduct.replay.trace_replay import (
     Divergence,

@@ -12,7 +12,7 @@ from proctor.cli.exit_codes import require_evidence
 from proctor.cli.options import complete_runs
 from proctor.cli.output import as_json, examples, print_json, print_table, printable
 from proctor.cli.wiring import run_store
-from proctor.judge.rubric import RUBRIC, decimal_text, figure, mean_parts, ranking, rubric, sensitivity, table
+from proctor.judge.scoring_rubric import RUBRIC, decimal_text, figure, mean_parts, ranking, rubric, sensitivity, table
 from proctor.record.report_model import Report, read_report
 
 

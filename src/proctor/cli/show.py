@@ -10,8 +10,8 @@ import click
 
 from proctor.author.task_complexity import complexity
 from proctor.base.errors import BrokenSeal, NewerSchema, ProctorError, UsageFault
-from proctor.base.escaping import name_bytes
 from proctor.base.json_records import to_json
+from proctor.base.reversible_escapes import name_bytes
 from proctor.cli.exit_codes import UNDECIDED, require_evidence
 from proctor.cli.options import complete_runs
 from proctor.cli.output import as_json, counted, examples, print_json, print_table, printable

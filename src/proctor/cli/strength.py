@@ -14,7 +14,7 @@ from proctor.cli.progress import Attempts
 from proctor.cli.validate import print_coverage
 from proctor.cli.wiring import machine
 from proctor.conduct.inverted_pools import ensure_pool
-from proctor.conduct.reference_solution import reference_patch
+from proctor.conduct.reference_patch import reference_patch
 from proctor.contract.load import load_contract
 from proctor.judge.checks.inverted_tests.variant_pool import coverage
 

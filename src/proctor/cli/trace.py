@@ -11,12 +11,12 @@ from typing import Any
 import click
 
 from proctor.base.errors import UsageFault
-from proctor.base.escaping import name_bytes
+from proctor.base.reversible_escapes import name_bytes
 from proctor.cli.exit_codes import evidence_problem
 from proctor.cli.options import complete_runs
 from proctor.cli.output import as_json, counted, one_line, printable, shortened
 from proctor.cli.wiring import run_store
-from proctor.judge.program_causes import Cause, programs_of, shown_text
+from proctor.judge.programs_by_tool_call import Cause, programs_of, shown_text
 from proctor.record.retain import retention_of
 from proctor.record.trace.event import Event, line_bytes
 from proctor.record.trace.event_types import EVENT_TYPES

@@ -16,7 +16,7 @@ import click
 from proctor.author.contract_edit import set_ids
 from proctor.author.flaky_tests import Derived, Screened, derive, screen, survey
 from proctor.author.patch_trial import ready
-from proctor.author.suite_history import drop_flagged, suite_id, trail_problem
+from proctor.author.suite_versions import drop_flagged, suite_id, trail_problem
 from proctor.author.task_complexity import complexity
 from proctor.author.validation import PassingOnBase, Rehearsal, all_pass_on_base, validate_contracts
 from proctor.base.dataclass_fields import field_items
@@ -29,8 +29,8 @@ from proctor.cli.progress import Attempts, progress_of
 from proctor.cli.run import why
 from proctor.cli.terminal import echo, painted
 from proctor.cli.wiring import machine
-from proctor.conduct.machine import Machine
-from proctor.conduct.reference_solution import reference_patch
+from proctor.conduct.machine_setup import Machine
+from proctor.conduct.reference_patch import reference_patch
 from proctor.contract.load import load_contract
 from proctor.contract.model import Contract
 from proctor.judge.checks.inverted_tests.variant_pool import ENOUGH, ENOUGH_KINDS, WHOLE_CHECK, Coverage

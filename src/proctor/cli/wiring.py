@@ -7,9 +7,9 @@ from pathlib import Path
 
 import click
 
-from proctor.conduct.machine import Machine, find_engine, open_machine
+from proctor.conduct.machine_setup import Machine, find_engine, open_machine
 from proctor.contract.model import Contract
-from proctor.execute.home import Home
+from proctor.execute.proctor_home import Home
 from proctor.execute.sandbox.container.backend import ContainerBackend
 from proctor.execute.sandbox.container.engine import Engine
 from proctor.record.run_store import RunStore

@@ -14,13 +14,13 @@ from pathlib import Path
 from proctor.base.canonical import canonical, parse
 from proctor.base.errors import UsageFault
 from proctor.base.files import write_whole
-from proctor.conduct.machine import Machine
-from proctor.conduct.reference_solution import reference_patch
+from proctor.conduct.machine_setup import Machine
+from proctor.conduct.reference_patch import reference_patch
 from proctor.contract.model import Check, Contract
-from proctor.execute.home import Home
 from proctor.execute.judging_slots import processors
 from proctor.execute.prepare import PreparedBase
-from proctor.judge.check_attempt import attempt, make_ready
+from proctor.execute.proctor_home import Home
+from proctor.judge.check_execution import attempt, make_ready
 from proctor.judge.checks.acceptance import reference_tree
 from proctor.judge.checks.inverted_tests.variant_pool import CheckPool, Pool, is_inverted, read_pool, tests_of
 from proctor.judge.checks.inverted_tests.variant_screening import Screening

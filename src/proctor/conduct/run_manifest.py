@@ -19,7 +19,7 @@ from proctor.base.clock import utc_text
 from proctor.base.dataclass_fields import field_items
 from proctor.base.errors import InfrastructureFault, UsageFault
 from proctor.base.json_records import from_json
-from proctor.conduct.machine import Machine
+from proctor.conduct.machine_setup import Machine
 from proctor.conduct.plug_ins import plug_ins_of, record_of
 from proctor.contract.model import ArchiveRepository, Contract
 from proctor.execute.agents.interface import AgentDescription

@@ -17,8 +17,8 @@ from ipaddress import AddressValueError, IPv4Address
 
 from proctor.base.errors import InfrastructureFault
 from proctor.base.files import read_bounded
+from proctor.contract.checks_section import SHELL
 from proctor.contract.load import CONTRACT_BYTES, CONTRACT_NAME
-from proctor.contract.load_checks import SHELL
 from proctor.contract.model import Check, Contract, Environment
 from proctor.contract.policy import Network, Policy, matches_command
 from proctor.contract.scalar_types import quoted

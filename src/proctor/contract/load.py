@@ -21,8 +21,8 @@ from proctor.base.canonical import canonical, parse
 from proctor.base.dataclass_fields import EMPTY
 from proctor.base.errors import ContractError, InfrastructureFault, Mistake
 from proctor.base.files import read_bounded, write_whole
+from proctor.contract.checks_section import ChecksReader, command
 from proctor.contract.composite_types import Part
-from proctor.contract.load_checks import ChecksReader, command
 from proctor.contract.lock import LOCK_NAME, Lock, SourcesReader, read_lock
 from proctor.contract.model import Contract, Environment, PlacedFile, SetupStep, Targets, Task
 from proctor.contract.named_files import CASSETTE_BYTES, PLACED_BYTES, NamedFiles
@@ -46,7 +46,7 @@ from proctor.contract.policy import (
 from proctor.contract.scalar_types import did_you_mean, quoted
 from proctor.contract.schema import CONTRACT
 from proctor.contract.strict_yaml import Node, Report, TooManyMistakes, parse_yaml
-from proctor.contract.text_patterns import CODES
+from proctor.contract.text_types import CODES
 
 VERSION = "1"
 """Changes with the meaning of YAML here, or of what is kept."""

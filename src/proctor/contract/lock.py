@@ -22,7 +22,7 @@ from proctor.contract.model import ArchiveRepository, GitRepository, Input, Inpu
 from proctor.contract.named_files import NamedFiles
 from proctor.contract.scalar_types import Whole, quoted
 from proctor.contract.strict_yaml import Node, Report, TooManyMistakes, parse_yaml
-from proctor.contract.text_patterns import FILE_NAME, NAME, SHA256, TEXT
+from proctor.contract.text_types import FILE_NAME, NAME, SHA256, TEXT
 
 LOCK_NAME = "contract.lock"
 LOCK_BYTES = 10 << 20

@@ -12,8 +12,8 @@ import stat
 from pathlib import Path
 
 from proctor.base.errors import InfrastructureFault
-from proctor.base.escaping import name_text
 from proctor.base.files import read_bounded
+from proctor.base.reversible_escapes import name_text
 from proctor.contract.model import NamedFile
 from proctor.contract.scalar_types import quoted
 from proctor.contract.strict_yaml import Node, Report

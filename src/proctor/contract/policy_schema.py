@@ -11,7 +11,7 @@ from proctor.contract import policy
 from proctor.contract.composite_types import OMITTED, Either, Field, ListOf, MapOf, Rule, Shape, Variants
 from proctor.contract.policy import Ask, Budget, Checkpoints, Dependencies, Policy, Rollback, Stages, TextRules
 from proctor.contract.scalar_types import Flag, Money, Optional, Text, Whole
-from proctor.contract.text_patterns import (
+from proctor.contract.text_types import (
     ADDRESS,
     CODE,
     CODES,

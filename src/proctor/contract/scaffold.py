@@ -13,7 +13,7 @@ from pathlib import Path
 
 from proctor.base.errors import UsageFault
 from proctor.base.files import write_whole
-from proctor.contract.text_patterns import NAME
+from proctor.contract.text_types import NAME
 
 _GREETING = '''"""A toy program: replace it by a real repository."""
 

@@ -14,7 +14,7 @@ from proctor.contract import model
 from proctor.contract.composite_types import OMITTED, Either, Field, ListOf, MapOf, Rule, Shape, Variants
 from proctor.contract.policy_schema import BUDGET, POLICY, SETUP_NETWORK
 from proctor.contract.scalar_types import Decimal, Flag, Optional, Text, Whole
-from proctor.contract.text_patterns import (
+from proctor.contract.text_types import (
     ANY,
     COMMIT,
     DIRECTORY,

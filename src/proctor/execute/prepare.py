@@ -15,9 +15,9 @@ from pathlib import Path
 from proctor.base.canonical import digest
 from proctor.base.clock import seconds_text
 from proctor.base.dataclass_fields import field_items
-from proctor.base.directories import erase
 from proctor.base.errors import ProctorError
-from proctor.base.escaping import name_text
+from proctor.base.reversible_escapes import name_text
+from proctor.base.untrusted_directories import erase
 from proctor.contract.digest import content_id, resolved
 from proctor.contract.model import ArchiveRepository, Budget, Contract, SetupStep
 from proctor.execute.inputs.input_cache import InputCache

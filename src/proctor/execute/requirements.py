@@ -17,11 +17,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from proctor.base.canonical import digest
-from proctor.base.directories import erase, owned_directory
 from proctor.base.errors import InfrastructureFault, MissingIsolation, ProctorError
 from proctor.base.files import read_bounded
 from proctor.base.process import run
-from proctor.execute.home import Home
+from proctor.base.untrusted_directories import erase, owned_directory
+from proctor.execute.proctor_home import Home
 from proctor.execute.sandbox import host_facts
 from proctor.execute.sandbox.bubblewrap import init_protocol
 from proctor.execute.sandbox.bubblewrap.backend import INSTALL, BubblewrapBackend, find_bubblewrap

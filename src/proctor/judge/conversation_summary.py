@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterable
 
 from proctor.execute.monitor.price_table import is_same_model
-from proctor.judge.program_causes import DESCENT, ORDER, WORDS, Program, programs_of
+from proctor.judge.programs_by_tool_call import DESCENT, ORDER, WORDS, Program, programs_of
 from proctor.judge.run_evidence import Evidence, pointer
 from proctor.record.report_model import (
     Conversation,

@@ -13,8 +13,8 @@ from collections.abc import Iterator, Sequence
 from proctor.contract.model import Check
 from proctor.execute.monitor.payload_values import inner, integer, text, text_list
 from proctor.execute.monitor.program_kinds import TEST
-from proctor.execute.monitor.tool_call_detection import PASSED, Calls, Work
-from proctor.judge.checks.check_outcome import FAIL, FORGED_RESULTS, PASS
+from proctor.execute.monitor.tool_calls_from_processes import PASSED, Calls, Work
+from proctor.judge.checks.check_decision import FAIL, FORGED_RESULTS, PASS
 from proctor.judge.run_evidence import Evidence, pointer
 from proctor.record.report_model import Interpretation, Sentence
 from proctor.record.trace.event import Event

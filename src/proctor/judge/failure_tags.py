@@ -18,9 +18,9 @@ from proctor.contract.model import Check
 from proctor.execute.monitor.dependency_installs import installs_in
 from proctor.execute.monitor.payload_values import integer, text
 from proctor.execute.monitor.text_rules.text_scan import CONFIG, SHELL, format_of
-from proctor.judge.checks.check_outcome import ERROR, FAIL, FORGED_RESULTS, NOT_STARTED, PASS, TIMEOUT
+from proctor.judge.checks.check_decision import ERROR, FAIL, FORGED_RESULTS, NOT_STARTED, PASS, TIMEOUT
 from proctor.judge.conversation_summary import unaffordable
-from proctor.judge.program_causes import programs_of
+from proctor.judge.programs_by_tool_call import programs_of
 from proctor.judge.run_evidence import Evidence, pointer
 from proctor.judge.run_verdict import AGENT, INVALID, Status
 from proctor.judge.taxonomy import matching_tags, taxonomy

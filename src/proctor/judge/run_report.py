@@ -24,19 +24,19 @@ from proctor.base.canonical import canonical, digest, sha256
 from proctor.base.clock import seconds_text
 from proctor.base.json_records import to_json
 from proctor.contract.model import Check
-from proctor.execute.monitor.tool_call_detection import count_calls
+from proctor.execute.monitor.tool_calls_from_processes import count_calls
 from proctor.execute.workspace.patch import known_stat
+from proctor.judge.broken_mcp_servers import broken_servers
 from proctor.judge.checks.sentinels import forgeable
 from proctor.judge.conversation_summary import conversation, other_models, unaffordable
 from proctor.judge.failure_attribution import interpretation
 from proctor.judge.failure_tags import tags
-from proctor.judge.mcp_servers import broken_servers
 from proctor.judge.risk_indicators import RULES as RISKS
 from proctor.judge.risk_indicators import indicators
-from proctor.judge.rubric import RUBRIC
 from proctor.judge.run_evidence import Evidence, pointer, read_evidence
 from proctor.judge.run_verdict import NEVER_CALLED, SUCCESS, gates, status
 from proctor.judge.scores import distance_of, score, scores
+from proctor.judge.scoring_rubric import RUBRIC
 from proctor.judge.taxonomy import PATH as TAXONOMY
 from proctor.judge.taxonomy import taxonomy_digest
 from proctor.record.report_model import (

@@ -22,7 +22,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from proctor.contract.model import Check
-from proctor.judge.checks.check_outcome import ERROR, FORGED_RESULTS, NOT_STARTED, PASS
+from proctor.judge.checks.check_decision import ERROR, FORGED_RESULTS, NOT_STARTED, PASS
 from proctor.judge.run_evidence import Evidence, pointer
 from proctor.record.completeness import check_completeness, check_manifest
 from proctor.record.report_model import Gate, Report

@@ -25,12 +25,12 @@ from decimal import Decimal
 from proctor.base.canonical import sha256
 from proctor.execute.monitor.payload_values import decimal
 from proctor.execute.workspace.patch import known_stat
-from proctor.judge.checks.check_outcome import PASS
+from proctor.judge.checks.check_decision import PASS
 from proctor.judge.patch_policy.patch_findings import counted_lines
 from proctor.judge.risk_indicators import outside_targets
-from proctor.judge.rubric import CONTEXT, decimal_text, rubric, rubric_digest, share, weighted, weights_of
 from proctor.judge.run_evidence import Evidence
 from proctor.judge.run_verdict import INVALID, Status
+from proctor.judge.scoring_rubric import CONTEXT, decimal_text, rubric, rubric_digest, share, weighted, weights_of
 from proctor.record.report_model import (
     ContractScore,
     Gate,

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from proctor.present.markup import clean
+from proctor.present.html_markup import clean
 from proctor.present.readable_numbers import DOLLARS, Currency
 
 SPECIAL = str.maketrans({character: f"\\{character}" for character in "\\`*_{}[]<>|#~"})

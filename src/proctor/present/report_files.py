@@ -17,7 +17,7 @@ from typing import Any
 import orjson
 
 from proctor.base.errors import UsageFault
-from proctor.base.escaping import escape_cell
+from proctor.base.reversible_escapes import escape_cell
 from proctor.present.html import page
 from proctor.present.markdown_report import report
 from proctor.present.package_sections import make_sections

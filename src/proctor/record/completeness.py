@@ -22,7 +22,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, BinaryIO
 
-from proctor.base.escaping import name_text
+from proctor.base.reversible_escapes import name_text
 from proctor.record.schema_versions import MANIFEST
 from proctor.record.trace.event import Event
 

@@ -27,9 +27,9 @@ from collections.abc import Callable, Mapping, Sequence
 from hashlib import sha256
 from typing import Any
 
-from proctor.base.escaping import name_bytes
+from proctor.base.reversible_escapes import name_bytes
 from proctor.record.secrets import Rules, SecretSpan, joined, usual_rules
-from proctor.record.secrets_in_context import KIND, find_arguments, find_cut, rest_of, unfinished_token
+from proctor.record.secrets_in_arguments import KIND, find_arguments, find_cut, rest_of, unfinished_token
 
 Keep = Callable[[str, str, bytes], None]
 """Takes the name, the kind and the bytes of an original."""

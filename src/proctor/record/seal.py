@@ -19,7 +19,7 @@ from typing import Any
 
 from proctor.base.canonical import digest
 from proctor.base.errors import BrokenSeal
-from proctor.base.escaping import name_text
+from proctor.base.reversible_escapes import name_text
 from proctor.record.run_directory import JSON_BYTES, LOCK_NAME, RunDirectory, parse_json
 from proctor.record.schema_versions import SEAL, check_version
 from proctor.record.trace.writer import TraceWriter

@@ -28,9 +28,9 @@ from pathlib import Path
 from typing import Any
 
 from proctor.base.canonical import canonical, parse_canonical
-from proctor.base.directories import erase
 from proctor.base.errors import BrokenSeal, InfrastructureFault, ProctorError, UsageFault
 from proctor.base.files import read_bounded, sync_directory, write_whole
+from proctor.base.untrusted_directories import erase
 from proctor.record.chained_log import NOTE_BYTES, ChainedLog, Entry, exclusive_lock
 from proctor.record.redact import NAME_DIGITS, name_of
 from proctor.record.signing.operator_identity import Identity, Person, age

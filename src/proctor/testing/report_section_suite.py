@@ -8,7 +8,7 @@ from html import escape
 from typing import Any
 
 from proctor.present.html.package_section import package_section
-from proctor.present.markup import Markup
+from proctor.present.html_markup import Markup
 from proctor.present.package_sections import MadeSection, make_sections
 
 FINDINGS: Mapping[str, Any] = {

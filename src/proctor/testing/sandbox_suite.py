@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 
 from proctor.base.canonical import canonical
-from proctor.base.directories import erase
 from proctor.base.errors import InfrastructureFault
+from proctor.base.untrusted_directories import erase
 from proctor.execute.sandbox.bubblewrap.backend import BubblewrapBackend
 from proctor.execute.sandbox.interface import (
     Command,

@@ -16,8 +16,8 @@ import pytest
 from proctor.base.errors import BudgetExceeded
 from proctor.conduct.batch.spending_limits import Envelopes, spent_before, spent_usd, start_usd
 from proctor.contract.lint import AGENTS_SHARE, START_USD
-from proctor.execute.home import Home
 from proctor.execute.monitor.breakers.breaker_settings import Thresholds
+from proctor.execute.proctor_home import Home
 from proctor.record.report_model import Cost
 
 Proctor = Callable[..., subprocess.CompletedProcess[str]]

@@ -6,8 +6,8 @@ from hashlib import sha256
 
 import pytest
 
-from proctor.base.escaping import name_text
-from proctor.conduct.replay.divergence import CommandReplay, other_ending, other_program, settled
+from proctor.base.reversible_escapes import name_text
+from proctor.conduct.replay.command_divergence import CommandReplay, other_ending, other_program, settled
 from proctor.conduct.replay.output_comparison import (
     HIDDEN,
     IN_PART,

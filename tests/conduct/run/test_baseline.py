@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from proctor.conduct.run.check_monitor import known_baseline
-from proctor.execute.home import Home
+from proctor.execute.proctor_home import Home
 
 Proctor = Callable[..., subprocess.CompletedProcess[str]]
 

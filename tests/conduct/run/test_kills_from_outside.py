@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from proctor.conduct.run.kills_from_outside import SENT, OutsideKills
-from proctor.execute.sandbox.guard import Observation
+from proctor.execute.sandbox.guard_observations import Observation
 from proctor.execute.sandbox.interface import Usage
 
 CALM = Usage(0, 0, 0, 0, 0, 0)

@@ -13,10 +13,10 @@ from proctor.contract.load import load_contract
 from proctor.contract.model import Contract
 from proctor.execute.agents.interface import Agent, AgentContext, ModelAccess
 from proctor.execute.gateway.gateway_settings import Caps, Settings
-from proctor.execute.gateway.meter import Meter
 from proctor.execute.gateway.model_gateway import Gateway
+from proctor.execute.gateway.spend_reservation import Meter
 from proctor.execute.monitor.price_table import FALLBACK
-from proctor.execute.network.listeners import SocketRequest, open_listeners
+from proctor.execute.network.namespace_sockets import SocketRequest, open_listeners
 from proctor.execute.sandbox.bubblewrap.backend import BubblewrapBackend
 from proctor.execute.sandbox.bubblewrap.live_sandbox import LiveSandbox
 from proctor.execute.sandbox.interface import Command, CommandResult, Limits, SandboxPlan

@@ -18,9 +18,9 @@ import pytest
 from proctor.base.clock import SystemClock, system_entropy
 from proctor.base.errors import InfrastructureFault
 from proctor.execute.gateway.gateway_settings import Caps, Limits, Settings, Upstream
-from proctor.execute.gateway.meter import Meter
 from proctor.execute.gateway.model_gateway import Gateway, Summary
 from proctor.execute.gateway.scripted.scripted_model import scripted_server
+from proctor.execute.gateway.spend_reservation import Meter
 from proctor.execute.monitor.price_table import FALLBACK, PriceTable
 from proctor.record.trace.writer import TraceWriter
 

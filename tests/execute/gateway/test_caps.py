@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from proctor.execute.gateway.gateway_settings import Caps, Limits
-from proctor.execute.gateway.meter import Meter, TooMuch
+from proctor.execute.gateway.spend_reservation import Meter, TooMuch
 from proctor.execute.monitor.price_table import FALLBACK, TokenCounts, load_prices
 from tests.execute.gateway.conftest import DIALECTS, PATHS, MakeRig, body_of
 

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from proctor.execute.gateway.dialects import field_rules
 from proctor.execute.gateway.dialects.interface import Message, ModelRequest, Usage
 from proctor.execute.gateway.gateway_settings import Caps, Limits
-from proctor.execute.gateway.meter import MOST_BYTES_PER_TOKEN, Reservation, charge
+from proctor.execute.gateway.spend_reservation import MOST_BYTES_PER_TOKEN, Reservation, charge
 from proctor.execute.monitor.price_table import total_of
 from tests.execute.gateway.conftest import DIALECTS, PATHS, MakeRig, Rig, body_of
 from tests.execute.gateway.lying import lying_provider

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from proctor.execute.gateway.dialects.dialect_routes import DIALECTS
 from proctor.execute.gateway.dialects.interface import Usage
 from proctor.execute.gateway.gateway_settings import Caps
-from proctor.execute.gateway.meter import Meter, TooMuch
 from proctor.execute.gateway.model_cassette import BadModelCassette, ModelCassette, RecordedCall, dump, load
+from proctor.execute.gateway.spend_reservation import Meter, TooMuch
 from proctor.execute.monitor.price_table import FALLBACK, METERS, Price, PriceTable, TokenCounts, load_prices
 from proctor.execute.monitor.run_state import RunState
 from proctor.record.trace.event import Event

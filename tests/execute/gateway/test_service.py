@@ -13,10 +13,10 @@ import pytest
 
 from proctor.base.errors import InfrastructureFault
 from proctor.execute.gateway.gateway_settings import Settings
-from proctor.execute.gateway.meter import Meter
 from proctor.execute.gateway.model_gateway import Gateway
+from proctor.execute.gateway.spend_reservation import Meter
 from proctor.execute.monitor.price_table import FALLBACK
-from proctor.execute.network.listeners import SocketRequest, open_listeners
+from proctor.execute.network.namespace_sockets import SocketRequest, open_listeners
 from proctor.execute.sandbox.bubblewrap.backend import BubblewrapBackend
 from proctor.execute.sandbox.bubblewrap.live_sandbox import LiveSandbox
 from tests.execute.gateway.conftest import KEY, PATHS, MakeRig, body_of

@@ -12,7 +12,7 @@ import pytest
 
 from proctor.execute.leakage.input_entries import SearchLimits
 from proctor.execute.leakage.project_features import Project
-from proctor.execute.workspace.archive_members import ArchiveLimits
+from proctor.execute.workspace.archive_reader import ArchiveLimits
 
 CONTROL = "Package: python3-sums\nSource: sums (1.1-2)\nVersion: 1.1-2\n"
 

@@ -14,7 +14,7 @@ from proctor.execute.monitor.checkpoints import drop, roll_back, stand_still, ta
 from proctor.execute.monitor.sensors.file_mutations import Mutation, Mutations, chain_gaps, side
 from proctor.execute.sandbox.bubblewrap.live_sandbox import LiveSandbox
 from proctor.execute.sandbox.cgroup import Place
-from proctor.execute.sandbox.guard import GuardPlan, Observation
+from proctor.execute.sandbox.guard_observations import GuardPlan, Observation
 from proctor.execute.sandbox.interface import CommandResult, Limits, SandboxPlan
 from tests.execute.monitor.sensors.scene import both_users, scene, until
 from tests.execute.sandbox.workplace import python, shell

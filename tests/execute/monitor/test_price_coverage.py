@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proctor.execute.gateway.meter import Meter
+from proctor.execute.gateway.spend_reservation import Meter
 from proctor.execute.monitor.breakers.breaker_settings import Settings, record_of_settings, settings_from
 from proctor.execute.monitor.price_table import BadPrices, Price, PriceTable, TokenCounts, load_prices
 from proctor.execute.monitor.run_state import RunState

@@ -12,7 +12,7 @@ from proctor.execute.monitor.breakers.breaker_panel import BreakerPanel, replay
 from proctor.execute.monitor.breakers.breaker_settings import Settings, Thresholds, record_of_settings, settings_from
 from proctor.execute.monitor.breakers.interface import NONE
 from proctor.execute.monitor.run_state import CALLS, MOST_ROWS, Rows
-from proctor.execute.monitor.tool_call_detection import Calls
+from proctor.execute.monitor.tool_calls_from_processes import Calls
 from tests.execute.monitor.conftest import Story
 
 DEPTHS = (1, 2, 3)

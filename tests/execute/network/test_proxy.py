@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from proctor.execute.network.allow_list import AllowList, parse_rule
-from proctor.execute.network.listeners import ConnectionServer, OpenConnections
+from proctor.execute.network.namespace_sockets import ConnectionServer, OpenConnections
 from proctor.execute.network.network_events import Bounds, Exchange, NetworkEventRecorder
 from proctor.execute.network.proxy import Proxy
 from proctor.execute.network.request_handler import ProxyContext

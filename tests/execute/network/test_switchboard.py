@@ -8,8 +8,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from proctor.execute.network import listeners
-from proctor.execute.network.listeners import ConnectionServer, OpenConnections
+from proctor.execute.network import namespace_sockets
+from proctor.execute.network.namespace_sockets import ConnectionServer, OpenConnections
 from tests.execute.network.servers import WAIT_SECONDS
 
 
@@ -26,7 +26,7 @@ def ends() -> Iterator[tuple[socket.socket, socket.socket]]:
 def test_a_flood_is_slowed_down_and_not_lost(
     ends: tuple[socket.socket, socket.socket], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(listeners, "_PER_SECOND", 3)
+    monkeypatch.setattr(namespace_sockets, "_PER_SECOND", 3)
     board = ConnectionServer(1)
     board.datagrams(ends[0], bytes.upper)
     board.start()

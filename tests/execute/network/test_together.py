@@ -9,7 +9,7 @@ from proctor.base.canonical import canonical
 from proctor.contract.policy import Network
 from proctor.execute.network.network_events import Exchange
 from proctor.execute.network.network_service import NetworkService
-from proctor.execute.sandbox.guard import GuardPlan, Observation
+from proctor.execute.sandbox.guard_observations import GuardPlan, Observation
 from proctor.record.trace.event_types import check_event
 from tests.execute.network.conftest import Town
 from tests.execute.network.networked import Networked, Seen, networked

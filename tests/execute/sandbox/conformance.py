@@ -23,7 +23,7 @@ from unittest.mock import patch
 import pytest
 
 from proctor.base.errors import InfrastructureFault, UsageFault
-from proctor.base.escaping import name_bytes
+from proctor.base.reversible_escapes import name_bytes
 from proctor.execute.sandbox.interface import (
     Command,
     CommandLost,

@@ -12,7 +12,7 @@ from typing import Any
 from proctor.execute.sandbox.bubblewrap.backend import BubblewrapBackend
 from proctor.execute.sandbox.bubblewrap.live_sandbox import LiveSandbox
 from proctor.execute.sandbox.container.backend import ContainerBackend
-from proctor.execute.sandbox.guard import GuardPlan, Observation
+from proctor.execute.sandbox.guard_observations import GuardPlan, Observation
 from proctor.execute.sandbox.interface import Limits, SandboxPlan
 from tests.execute.sandbox.workplace import layer, overlay
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from proctor.execute.sandbox.guard import Observation
+from proctor.execute.sandbox.guard_observations import Observation
 from proctor.execute.sandbox.interface import Command, CommandResult
 from tests.attacks.test_isolation import USERS, as_user
 from tests.execute.sandbox.guarded import Seen, guarded

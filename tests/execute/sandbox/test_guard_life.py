@@ -12,7 +12,7 @@ import pytest
 
 from proctor.base.errors import InfrastructureFault
 from proctor.execute.sandbox.container.backend import ContainerBackend
-from proctor.execute.sandbox.guard import Observation
+from proctor.execute.sandbox.guard_observations import Observation
 from proctor.execute.sandbox.guard_process import LiveGuard
 from proctor.execute.sandbox.interface import CommandResult, Mount
 from proctor.execute.sandbox.sandbox_records import start_time

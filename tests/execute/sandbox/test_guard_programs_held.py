@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
-from proctor.execute.sandbox.guard import Observation
+from proctor.execute.sandbox.guard_observations import Observation
 from proctor.execute.sandbox.interface import CommandResult
 from tests.execute.sandbox.guarded import Seen, guarded
 from tests.execute.sandbox.test_guard_life import as_both, beside, live

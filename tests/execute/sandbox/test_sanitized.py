@@ -25,7 +25,7 @@ NATIVE = HERE / "native"
 SEEDS = range(1, 6)
 TURNS = 200_000
 FILES = (
-    "tests/execute/sandbox/test_guard.py",
+    "tests/execute/sandbox/test_guard_observations.py",
     "tests/execute/sandbox/test_guard_claims.py",
     "tests/execute/sandbox/test_guard_unreadable.py",
     "tests/execute/sandbox/test_guard_programs.py",

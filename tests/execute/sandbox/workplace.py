@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from proctor.base.directories import erase
+from proctor.base.untrusted_directories import erase
 from proctor.execute.sandbox.bubblewrap import command_pipes  # noqa: F401 - an ordinary user may not be able to load it
 from proctor.execute.sandbox.bubblewrap.backend import BubblewrapBackend
 from proctor.execute.sandbox.interface import Command, CommandResult, Limits, Overlay, Sandbox, SandboxPlan, owner

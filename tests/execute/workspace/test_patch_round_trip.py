@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from proctor.base.directories import erase
+from proctor.base.untrusted_directories import erase
 from proctor.execute.workspace.layer_store import LayerStore
 from proctor.execute.workspace.patch import apply_patch, make_patch, parse_stat
 from proctor.execute.workspace.workspace import Workspace

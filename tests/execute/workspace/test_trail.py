@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from proctor.base.directories import names_in
+from proctor.base.untrusted_directories import names_in
 from proctor.execute.workspace.file_tree import KEPT, DirectoryCursor, cursor_below
 from proctor.execute.workspace.layer_stack import Stack
 

@@ -8,7 +8,7 @@ import socket
 from collections.abc import Callable
 from pathlib import Path
 
-from proctor.base.directories import erase
+from proctor.base.untrusted_directories import erase
 from proctor.execute.workspace.file_tree import Entry, scan, scan_tree, tree_digest
 
 Files = dict[bytes, tuple[int, bytes]]

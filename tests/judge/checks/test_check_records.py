@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from proctor.contract.model import Check
-from proctor.judge.checks.check_outcome import CRASH, ERROR, KILLED, PASS, TESTS, Judgement
+from proctor.judge.checks.check_decision import CRASH, ERROR, KILLED, PASS, TESTS, Judgement
 from proctor.judge.checks.check_records import check_entry
 from proctor.judge.checks.results_readers.interface import TestResults
 from tests.judge.checks.inverted_tests.scripted import attempt

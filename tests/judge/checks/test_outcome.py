@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from proctor.contract.model import Check
 from proctor.execute.sandbox.interface import CommandResult, Output
-from proctor.judge.checks.check_outcome import (
+from proctor.judge.checks.check_decision import (
     ERROR,
     FAIL,
     OF_THE_MACHINE,

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from proctor.contract.model import Policy
-from proctor.judge.checks.check_outcome import (
+from proctor.judge.checks.check_decision import (
     FORGED_RESULTS,
     SENTINELS_WRONG,
     Judgement,

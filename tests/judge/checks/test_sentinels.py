@@ -9,7 +9,7 @@ import pytest
 
 from proctor.base.clock import system_entropy
 from proctor.contract.model import Check, Sentinel
-from proctor.judge.check_attempt import command_line, sentinel_directory, starts_pytest
+from proctor.judge.check_execution import command_line, sentinel_directory, starts_pytest
 from proctor.judge.checks.judge_context import JudgedTree
 from proctor.judge.checks.results_readers.interface import TestResults
 from proctor.judge.checks.sentinels import WORDS, Planted, forgeable, plant, plant_pytest, verdict, without

@@ -14,7 +14,7 @@ from proctor.present.figures.bar_charts import funnel, stacked
 from proctor.present.figures.interval_plots import Offer, Whisker, forest, frontier, tradeoff
 from proctor.present.figures.line_charts import SMALL, Curve, curves, power, projection
 from proctor.present.figures.svg_shapes import across, fit, scale, stairs, standalone, thinned
-from proctor.present.markup import Markup
+from proctor.present.html_markup import Markup
 from proctor.present.readable_numbers import Form, count, duration, money, plain, points, share, units
 from tests.present.html.drawn import numbers
 

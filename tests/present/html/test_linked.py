@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from proctor.cli.main import run_command
-from proctor.present.markup import tag
+from proctor.present.html_markup import tag
 from proctor.present.report_files import write_report
 from proctor.record.run_directory import RunDirectory
 from proctor.study.analysis.question import Extras

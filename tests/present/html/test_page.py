@@ -23,7 +23,7 @@ from proctor.base.errors import UsageFault
 from proctor.present.html import page
 from tests.present.sample import findings, ranking
 from tests.present.sample_parts import estimate, rate
-from tests.present.test_markup import read
+from tests.present.test_html_markup import read
 
 PROJECT = Path(__file__).resolve().parents[3]
 BARE = {"schema": 2, "kind": "proctor.findings"}

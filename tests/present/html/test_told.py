@@ -11,7 +11,7 @@ from proctor.study.analysis.question import Question
 from tests.present.html.test_page import first_screen, shown
 from tests.present.sample import findings, ranking
 from tests.present.sample_parts import rate
-from tests.present.test_markup import read
+from tests.present.test_html_markup import read
 from tests.study.analysis.made import table
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from proctor.base.json_records import to_json
-from proctor.execute.home import Home
+from proctor.execute.proctor_home import Home
 from proctor.record.report_model import ContractScore, PilotScore, Scores, Termination
 from proctor.record.run_directory import RunDirectory
 from proctor.record.seal import write_seal

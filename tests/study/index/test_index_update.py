@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from proctor.base.errors import UsageFault
-from proctor.execute.home import Home
+from proctor.execute.proctor_home import Home
 from proctor.record.reviews import Review, add_review
 from proctor.record.run_directory import RunDirectory
 from proctor.record.seal import load_seal

@@ -16,7 +16,7 @@ from proctor.conduct.batch.batch_record import Batch, Place, batches_of
 from proctor.conduct.batch.batch_runs import BatchResult
 from proctor.conduct.run.lifecycle import RunOutcome
 from proctor.execute import requirements
-from proctor.execute.home import Home
+from proctor.execute.proctor_home import Home
 from proctor.study.pilot.ledger.journal import add_screen
 from proctor.study.pilot.ledger.pilot_runs import Run
 from proctor.study.pilot.plan.frozen_plan import Plan, freeze

@@ -15,9 +15,9 @@ from proctor.cli.wiring import machine
 from proctor.conduct.batch.batch_record import Place, new_batch
 from proctor.contract.load import load_contract
 from proctor.execute.workspace.layer_store import DamagedLayer, hold
-from proctor.study.pilot.plan.artefacts import make_artefacts
 from proctor.study.pilot.plan.frozen_plan import freeze, plan_folder
 from proctor.study.pilot.plan.pilot_draft import draft
+from proctor.study.pilot.plan.plan_files import make_artefacts
 from proctor.study.pilot.running.conduct_pilot import PilotFiller
 from tests.study.pilot.live import Proctor, kill_in, planned, runs_in, write_pilot
 

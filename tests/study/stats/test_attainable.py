@@ -9,7 +9,7 @@ from math import comb
 import numpy as np
 import pytest
 
-from proctor.study.stats.calibration import SHARES, chances, differing_share, least_errors, most_errors
+from proctor.study.stats.coverage_simulation import SHARES, chances, differing_share, least_errors, most_errors
 from proctor.study.stats.paired_comparison import paired_difference
 from proctor.study.stats.statistical_power import Design, simulated_means
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from proctor.study.stats.clustered_data import fit_beta_binomial, icc_anova
+from proctor.study.stats.icc_and_regression import fit_beta_binomial, icc_anova
 
 SAXONY = [3, 24, 104, 286, 670, 1033, 1343, 1112, 829, 478, 181, 45, 7]
 """Families of twelve children with 0 to 12 boys in Saxony, 1876 to 1885: Geissler (1889)."""

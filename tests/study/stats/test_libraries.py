@@ -14,9 +14,9 @@ from statsmodels.stats.multitest import multipletests  # type: ignore[import-unt
 from statsmodels.stats.power import TTestPower  # type: ignore[import-untyped]
 from statsmodels.stats.proportion import proportion_confint  # type: ignore[import-untyped]
 
-from proctor.study.stats.clustered_data import ols
 from proctor.study.stats.clustered_rates import spread
 from proctor.study.stats.confidence_limits import clopper_pearson, wilson_limits
+from proctor.study.stats.icc_and_regression import ols
 from proctor.study.stats.multiple_comparisons import holm
 from proctor.study.stats.paired_comparison import mcnemar
 from proctor.study.stats.rater_agreement import cohen, fleiss

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from proctor.study.stats.clustered_data import ols
+from proctor.study.stats.icc_and_regression import ols
 
 
 def test_petersens_panel() -> None:

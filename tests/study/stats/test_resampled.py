@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from proctor.study.stats.calibration import chances
 from proctor.study.stats.confidence_limits import t_two_sided
+from proctor.study.stats.coverage_simulation import chances
 from proctor.study.stats.paired_comparison import (
     ENOUGH_DIFFER,
     PAIRED_T,

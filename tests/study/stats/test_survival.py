@@ -11,8 +11,8 @@ from scipy.stats import beta, norm
 from scipy.stats import t as student
 
 from proctor.study.statements import statement
-from proctor.study.stats.calibration import Times, curve_coverage
 from proctor.study.stats.clustered_rates import cluster_mean, spread
+from proctor.study.stats.coverage_simulation import Times, curve_coverage
 from proctor.study.stats.survival_curves import kaplan_meier, log_rank, restricted_mean
 
 FloatArray = np.ndarray[tuple[int], np.dtype[np.float64]]

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from proctor.base.errors import UsageFault
-from proctor.base.escaping import escape_cell
+from proctor.base.reversible_escapes import escape_cell
 from proctor.study.statements import statement
 from proctor.study.table_import.csv_reader import Reading, Results, read_results
 

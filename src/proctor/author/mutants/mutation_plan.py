@@ -13,10 +13,10 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from random import Random
 
-from proctor.author.mutants.interface import Edit, Mutant, changed_lines, hunks, make_mutant, mutants_of
+from proctor.author.mutants.mutant import Edit, Mutant, changed_lines, hunks, make_mutant, mutants_of
 from proctor.author.mutants.python import calling_lines, functions_at, means_other, python_edits
-from proctor.base.directories import join
-from proctor.base.escaping import name_text
+from proctor.base.reversible_escapes import name_text
+from proctor.base.untrusted_directories import join
 from proctor.execute.prepare import PreparedBase
 from proctor.execute.workspace.patch import Application, apply_patch
 from proctor.execute.workspace.workspace import base_stack

@@ -10,7 +10,7 @@ import ast
 import re
 from collections.abc import Collection, Iterator
 
-from proctor.author.mutants.interface import Edit
+from proctor.author.mutants.mutant import Edit
 
 _COMPARISONS: dict[type[ast.cmpop], tuple[tuple[str, str], ...]] = {
     ast.Lt: (("<=", "boundary"), (">=", "comparison")),

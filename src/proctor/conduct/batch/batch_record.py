@@ -22,9 +22,9 @@ from proctor.base.dataclass_fields import EMPTY
 from proctor.base.errors import ProctorError, UsageFault
 from proctor.base.files import write_whole
 from proctor.conduct.run.lifecycle import STOPPED
-from proctor.conduct.run.model_gateway import ModelPlan
+from proctor.conduct.run.model_connection import ModelPlan
 from proctor.execute.agents.interface import Agent
-from proctor.execute.home import Home
+from proctor.execute.proctor_home import Home
 from proctor.judge.run_verdict import is_repeatable
 from proctor.record.redact import Redactor
 from proctor.record.report_model import read_report

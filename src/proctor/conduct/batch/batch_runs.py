@@ -17,14 +17,14 @@ from proctor.base.errors import BudgetExceeded, ProctorError, UsageFault
 from proctor.conduct.batch.batch_record import Batch, Place, RedactedTexts, RunAttempt, redactor_of, save_batch
 from proctor.conduct.batch.spending_limits import Envelopes, least_usd, spent_before, spent_usd, start_usd
 from proctor.conduct.briefing import variation_of
-from proctor.conduct.machine import Machine
+from proctor.conduct.machine_setup import Machine
 from proctor.conduct.run.control import Watcher
 from proctor.conduct.run.lifecycle import RunOutcome, execute_run
-from proctor.conduct.run.model_gateway import ModelPlan
+from proctor.conduct.run.model_connection import ModelPlan
 from proctor.execute.agents.interface import Agent
-from proctor.execute.home import Home
 from proctor.execute.monitor.price_table import PriceTable
 from proctor.execute.prepare import PreparedBase
+from proctor.execute.proctor_home import Home
 from proctor.judge.run_verdict import is_repeatable
 
 Attempt = tuple[Agent, ModelPlan | None]

@@ -20,10 +20,10 @@ from typing import Any
 
 from proctor.base.errors import BudgetExceeded, ProctorError
 from proctor.conduct.replay.trace_replay import panel_of_run
-from proctor.execute.home import Home
 from proctor.execute.monitor.breakers.breaker_settings import POLICY_CHOICE, Thresholds
 from proctor.execute.monitor.budget import Ledger, make_envelopes
 from proctor.execute.monitor.price_table import FALLBACK, PriceTable, plain, total_of
+from proctor.execute.proctor_home import Home
 from proctor.record.manifest_model import read_manifest
 from proctor.record.report_model import Cost, read_report
 from proctor.record.run_directory import RunDirectory

@@ -14,7 +14,7 @@ from typing import Any
 from proctor.base.canonical import canonical
 from proctor.base.errors import BrokenSeal, UsageFault
 from proctor.base.json_records import to_json
-from proctor.conduct.machine import Machine
+from proctor.conduct.machine_setup import Machine
 from proctor.conduct.replay.recorded_commands import is_redacted
 from proctor.conduct.run_manifest import manifest
 from proctor.contract.digest import content_id, resolved

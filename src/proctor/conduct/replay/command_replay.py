@@ -22,12 +22,19 @@ from typing import Any
 
 from proctor.base.dataclass_fields import EMPTY
 from proctor.base.errors import UsageFault
-from proctor.base.escaping import name_bytes, name_text
 from proctor.base.files import write_whole
+from proctor.base.reversible_escapes import name_bytes, name_text
 from proctor.conduct.briefing import variables_of
-from proctor.conduct.machine import Machine
+from proctor.conduct.machine_setup import Machine
 from proctor.conduct.replay.acceptance_replay import as_recorded
-from proctor.conduct.replay.divergence import CommandReplay, Printed, other_ending, other_program, outputs_of, settled
+from proctor.conduct.replay.command_divergence import (
+    CommandReplay,
+    Printed,
+    other_ending,
+    other_program,
+    outputs_of,
+    settled,
+)
 from proctor.conduct.replay.output_comparison import LATE, NO_NUMBERS
 from proctor.conduct.replay.recorded_commands import (
     Program,
@@ -46,7 +53,7 @@ from proctor.conduct.replay.recorded_commands import (
 from proctor.execute.agents.interface import BRIEFING, Agent
 from proctor.execute.monitor.sensors.text_hunks import text_after
 from proctor.execute.prepare import PreparedBase, declared_mounts, limits_of, secret_directories
-from proctor.execute.sandbox.guard import GuardPlan, Observation
+from proctor.execute.sandbox.guard_observations import GuardPlan, Observation
 from proctor.execute.sandbox.interface import Command, Mount, Sandbox, SandboxPlan
 from proctor.execute.workspace.patch import PatchProblem, apply_patch
 from proctor.execute.workspace.workspace import Workspace, base_stack

@@ -27,7 +27,7 @@ from hashlib import sha256
 from itertools import zip_longest
 from types import MappingProxyType
 
-from proctor.base.escaping import name_bytes
+from proctor.base.reversible_escapes import name_bytes
 from proctor.execute.sandbox.interface import CommandResult, Output
 
 SHOWN_CHARACTERS = 120

@@ -15,9 +15,9 @@ from typing import Any
 from proctor.base.canonical import canonical
 from proctor.conduct.replay.output_comparison import Stream, masked
 from proctor.conduct.replay.tool_call_commands import asked_commands, is_asked_for
-from proctor.execute.monitor.tool_call_detection import Calls
-from proctor.execute.sandbox.guard import Observation
-from proctor.judge.program_causes import events_while_agent_runs, programs_of
+from proctor.execute.monitor.tool_calls_from_processes import Calls
+from proctor.execute.sandbox.guard_observations import Observation
+from proctor.judge.programs_by_tool_call import events_while_agent_runs, programs_of
 from proctor.judge.run_evidence import Evidence
 from proctor.record.redact import MARK
 from proctor.record.trace.event import Event

@@ -27,7 +27,7 @@ from typing import Any
 
 from proctor.execute.monitor.payload_values import nanoseconds
 from proctor.execute.monitor.program_kinds import SHELLS, program_name
-from proctor.judge.program_causes import (
+from proctor.judge.programs_by_tool_call import (
     CONTAINED,
     DESCENT,
     WORDS,

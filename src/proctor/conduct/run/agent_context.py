@@ -20,7 +20,7 @@ from proctor.base.errors import ProctorError
 from proctor.conduct.briefing import Briefing
 from proctor.conduct.run.trace_monitor import MonitoredTrace
 from proctor.execute.agents.interface import AgentContext, AgentDescription, ModelAccess, Note, Run
-from proctor.execute.network.listeners import SandboxProcess
+from proctor.execute.network.namespace_sockets import SandboxProcess
 from proctor.execute.prepare import PreparedBase
 from proctor.execute.sandbox.interface import Command, CommandResult, Sandbox
 from proctor.record.trace.writer import TraceWriter

@@ -13,14 +13,14 @@ from functools import partial
 from pathlib import Path
 
 from proctor.base.errors import InfrastructureFault
-from proctor.conduct.machine import Machine
+from proctor.conduct.machine_setup import Machine
 from proctor.conduct.run.agent_context import Open, OutsidePauses, no_model
-from proctor.conduct.run.agent_scripts import Scripts
-from proctor.conduct.run.interventions import Interventions
+from proctor.conduct.run.agent_script_scan import Scripts
+from proctor.conduct.run.breaker_interventions import Interventions
+from proctor.conduct.run.checkpoints_and_rollback import WorkspaceCheckpoints
 from proctor.conduct.run.kills_from_outside import OutsideKills
-from proctor.conduct.run.stage_ladder import StageControl, is_early
 from proctor.conduct.run.trace_monitor import MonitoredTrace
-from proctor.conduct.run.workspace_rollback import WorkspaceCheckpoints
+from proctor.conduct.run.write_permission_stages import StageControl, is_early
 from proctor.contract.model import Contract
 from proctor.execute.monitor.program_kinds import sends
 from proctor.execute.monitor.sensors.canary_files import (
@@ -33,9 +33,9 @@ from proctor.execute.monitor.sensors.canary_files import (
 from proctor.execute.monitor.sensors.file_mutations import Mutation, Mutations
 from proctor.execute.monitor.sensors.resource_sampling import Alert, Sample, Sampler, SamplingThread, ceilings_of
 from proctor.execute.monitor.text_rules.text_scan import Reading, hit_payload, scan_command, scan_patch
-from proctor.execute.sandbox.guard import GuardPlan, Observation
+from proctor.execute.sandbox.guard_observations import GuardPlan, Observation
 from proctor.execute.sandbox.interface import Mount, Sandbox
-from proctor.execute.sandbox.stage_requests import StageServer
+from proctor.execute.sandbox.stage_change_server import StageServer
 from proctor.execute.workspace.diff import Changes
 from proctor.execute.workspace.path_patterns import matches
 from proctor.execute.workspace.workspace import Workspace

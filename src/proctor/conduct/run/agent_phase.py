@@ -18,10 +18,10 @@ from proctor.base.canonical import sha256
 from proctor.base.clock import seconds_text
 from proctor.base.dataclass_fields import EMPTY
 from proctor.base.errors import InfrastructureFault, UsageFault
-from proctor.base.escaping import name_text
 from proctor.base.files import write_whole
+from proctor.base.reversible_escapes import name_text
 from proctor.conduct.briefing import Briefing
-from proctor.conduct.machine import Machine
+from proctor.conduct.machine_setup import Machine
 from proctor.conduct.run.agent_context import Live, Span, make_scene
 from proctor.conduct.run.agent_monitor import AgentMonitor
 from proctor.conduct.run.trace_monitor import MonitoredTrace

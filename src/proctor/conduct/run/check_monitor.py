@@ -18,13 +18,13 @@ from pathlib import Path
 
 from proctor.base.canonical import canonical, parse
 from proctor.base.files import write_whole
-from proctor.conduct.machine import Machine
+from proctor.conduct.machine_setup import Machine
 from proctor.contract.model import Contract
-from proctor.execute.home import Home
 from proctor.execute.monitor.breakers.policy_violations import forbidden_form, observe
 from proctor.execute.monitor.sensors.resource_sampling import Alert, Sample, Sampler, SamplingThread, ceilings_of
 from proctor.execute.monitor.text_rules.text_scan import hit_payload, scan_patch
-from proctor.execute.sandbox.guard import GuardPlan, Observation
+from proctor.execute.proctor_home import Home
+from proctor.execute.sandbox.guard_observations import GuardPlan, Observation
 from proctor.execute.sandbox.interface import Sandbox
 from proctor.execute.workspace.workspace import Workspace
 from proctor.record.run_directory import RunDirectory

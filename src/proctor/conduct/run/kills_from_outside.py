@@ -13,7 +13,7 @@ SIGXFSZ) are always the agent's own.
 
 from __future__ import annotations
 
-from proctor.execute.sandbox.guard import Observation
+from proctor.execute.sandbox.guard_observations import Observation
 from proctor.execute.sandbox.interface import Usage
 
 _LINUX = {

@@ -19,20 +19,20 @@ from typing import Any
 from proctor.base.canonical import canonical
 from proctor.base.clock import new_run_id, utc_text
 from proctor.base.dataclass_fields import EMPTY
-from proctor.base.directories import erase
 from proctor.base.errors import ProctorError
-from proctor.base.escaping import name_bytes, name_text
 from proctor.base.files import write_whole
 from proctor.base.json_records import to_json
+from proctor.base.reversible_escapes import name_bytes, name_text
+from proctor.base.untrusted_directories import erase
 from proctor.conduct.briefing import brief
 from proctor.conduct.inverted_pools import known_pool, rounds_at_once
-from proctor.conduct.machine import Machine
+from proctor.conduct.machine_setup import Machine
 from proctor.conduct.run.agent_monitor import AgentMonitor
 from proctor.conduct.run.agent_phase import Acting, run_agent
+from proctor.conduct.run.breaker_interventions import Interventions
 from proctor.conduct.run.check_monitor import check_watch, keep_baseline, known_baseline, rehearsal
 from proctor.conduct.run.control import Control, Interrupted, OperatorWatcher, Watcher
-from proctor.conduct.run.interventions import Interventions
-from proctor.conduct.run.model_gateway import ModelPlan, model_for
+from proctor.conduct.run.model_connection import ModelPlan, model_for
 from proctor.conduct.run.trace_monitor import MonitoredTrace
 from proctor.conduct.run_manifest import boot_id, manifest, observed_identity, require_complete, require_described
 from proctor.contract.digest import resolved

@@ -18,7 +18,7 @@ from typing import Any
 from proctor.base.dataclass_fields import EMPTY
 from proctor.base.errors import UsageFault
 from proctor.contract.scalar_types import DECIMAL_TEXT
-from proctor.contract.text_patterns import NAME, VARIABLE
+from proctor.contract.text_types import NAME, VARIABLE
 from proctor.execute.agents.adapters.adapter_registry import adapter_names, is_adapted
 from proctor.execute.agents.agent_file import AgentFile, parse_agent, read_agent
 from proctor.execute.agents.registry import BUILT_IN, plug_in_names

@@ -10,10 +10,10 @@ from typing import Any
 from proctor.base.dataclass_fields import EMPTY
 from proctor.base.entry_points import PlugIns
 from proctor.base.errors import UsageFault
-from proctor.conduct.machine import Machine
-from proctor.conduct.reference_solution import reference_patch
+from proctor.conduct.machine_setup import Machine
+from proctor.conduct.reference_patch import reference_patch
 from proctor.conduct.run.control import Interrupted
-from proctor.conduct.run.model_gateway import ModelPlan
+from proctor.conduct.run.model_connection import ModelPlan
 from proctor.conduct.session.agent_selection import asked_agent, kind_of, require_agent, typed_options
 from proctor.conduct.session.model_options import dialects_of, plan_model, settings_of_model
 from proctor.contract.model import Contract

@@ -27,8 +27,8 @@ from proctor.conduct.batch.batch_record import (
 )
 from proctor.conduct.batch.batch_runs import BatchResult, BatchWatcher, run_places
 from proctor.conduct.inverted_pools import ensure_pool
-from proctor.conduct.machine import Machine
-from proctor.conduct.run.model_gateway import ModelPlan
+from proctor.conduct.machine_setup import Machine
+from proctor.conduct.run.model_connection import ModelPlan
 from proctor.conduct.session.agent_selection import asked_agent, kind_of
 from proctor.conduct.session.agent_setup import (
     acts_in_sandbox,

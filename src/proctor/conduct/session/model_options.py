@@ -16,7 +16,7 @@ from typing import Any
 from proctor.base.errors import InfrastructureFault, UsageFault, require_extra
 from proctor.base.files import read_bounded
 from proctor.conduct.replay.trace_replay import recorded_calls
-from proctor.conduct.run.model_gateway import ModelPlan
+from proctor.conduct.run.model_connection import ModelPlan
 from proctor.execute.agents.agent_file import AgentFile
 from proctor.execute.agents.options import option_name
 from proctor.execute.gateway.dialects.dialect_routes import PLUG_INS, find_dialect

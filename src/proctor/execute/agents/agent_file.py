@@ -19,7 +19,7 @@ from proctor.base.files import read_bounded
 from proctor.contract.composite_types import Either, Field, ListOf, MapOf, Part, Shape, Variants
 from proctor.contract.scalar_types import Decimal, Text, Whole
 from proctor.contract.strict_yaml import Report, TooManyMistakes, parse_yaml
-from proctor.contract.text_patterns import ANY, NAME, NPM, PYPI, TEXT, VARIABLE
+from proctor.contract.text_types import ANY, NAME, NPM, PYPI, TEXT, VARIABLE
 from proctor.execute.agents.interface import DIALECTS
 from proctor.execute.agents.options import EFFORTS, NO_REQUESTED_OPTIONS, McpSource, RequestedOptions
 

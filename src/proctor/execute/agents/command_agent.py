@@ -22,8 +22,8 @@ from pathlib import Path
 from typing import Any
 
 from proctor.base.canonical import digest
-from proctor.base.directories import in_reach
 from proctor.base.errors import UsageFault
+from proctor.base.untrusted_directories import in_reach
 from proctor.execute.agents.interface import (
     BRIEFING,
     FILES_CONTENT,

@@ -8,11 +8,11 @@ from dataclasses import replace
 
 from proctor.execute.gateway.dialects.interface import GENERATE, ModelAnswer, Refused, Usage
 from proctor.execute.gateway.gateway_settings import Settings
-from proctor.execute.gateway.meter import Meter, TooMuch, most_input
 from proctor.execute.gateway.model_cassette import ModelCassette, RecordedCall
 from proctor.execute.gateway.model_events import Failure, ModelEventRecorder
 from proctor.execute.gateway.provider_outages import GIVEN_UP, Conversations, Outage, SilenceWatch
 from proctor.execute.gateway.sources.interface import TIMEOUT, Diverged, ForwardedRequest, Source
+from proctor.execute.gateway.spend_reservation import Meter, TooMuch, most_input
 
 _POLL_SECONDS = 1.0
 _MOST_REMEMBERED = 10_000

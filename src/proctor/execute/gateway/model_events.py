@@ -25,9 +25,9 @@ from proctor.execute.gateway.dialects.interface import Message, ModelAnswer, Usa
 from proctor.execute.gateway.forwarded_request import Prepared
 from proctor.execute.gateway.gateway_settings import Settings
 from proctor.execute.gateway.message_analysis import Lineages, PlacedMessage, read_message, refusal_of
-from proctor.execute.gateway.meter import Reservation
 from proctor.execute.gateway.request_comparison import Reordered
 from proctor.execute.gateway.sources.interface import Diverged
+from proctor.execute.gateway.spend_reservation import Reservation
 from proctor.execute.monitor.price_table import TokenCounts, plain
 from proctor.record.secrets import spans_in_text
 

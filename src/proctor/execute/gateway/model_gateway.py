@@ -17,7 +17,7 @@ from proctor.execute.gateway.dialects.dialect_routes import DIALECTS, PLUG_INS, 
 from proctor.execute.gateway.dialects.interface import GENERATE, MODELS, Refused, Route
 from proctor.execute.gateway.forwarded_request import prepare
 from proctor.execute.gateway.gateway_state import GatewayState
-from proctor.execute.gateway.model_call import End, Head, ModelCall
+from proctor.execute.gateway.model_call_streaming import End, Head, ModelCall
 from proctor.execute.gateway.sources.interface import STOPPED, TIMEOUT, ForwardedRequest
 
 if TYPE_CHECKING:
@@ -31,13 +31,13 @@ from typing import TypeVar
 
 from proctor.base.errors import InfrastructureFault
 from proctor.execute.gateway.gateway_settings import Settings
-from proctor.execute.gateway.meter import Meter
 from proctor.execute.gateway.model_cassette import ModelCassette, dump, load
 from proctor.execute.gateway.model_events import Keep, ModelEventRecorder, Record
 from proctor.execute.gateway.scripted.scripted_model import Scripted
 from proctor.execute.gateway.sources.cassette_replay import Player
 from proctor.execute.gateway.sources.interface import Source
 from proctor.execute.gateway.sources.provider import Provider
+from proctor.execute.gateway.spend_reservation import Meter
 
 _NO_RETRY = {"x-should-retry": "false"}
 _LEAVE_SECONDS = 1.0

@@ -18,10 +18,10 @@ from pathlib import Path
 from typing import Any
 
 from proctor.base.canonical import sha256
-from proctor.base.directories import erase
 from proctor.base.entry_points import INPUT_SOURCES, PlugIns, lacks_methods
 from proctor.base.errors import InfrastructureFault
 from proctor.base.files import write_whole
+from proctor.base.untrusted_directories import erase
 from proctor.contract.lock import Lock, Locked, spec_text
 from proctor.contract.model import SOURCES, ArchiveRepository, Contract, InputFile, Source
 from proctor.execute.inputs.archive import ArchiveSupplier

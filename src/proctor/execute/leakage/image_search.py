@@ -12,8 +12,8 @@ from pathlib import Path
 
 from proctor.base.canonical import canonical, digest, parse
 from proctor.base.errors import ContractError, InfrastructureFault, Mistake
-from proctor.base.escaping import name_text
 from proctor.base.files import read_bounded, write_whole
+from proctor.base.reversible_escapes import name_text
 from proctor.contract.digest import resolved
 from proctor.contract.lint import place_of
 from proctor.contract.load import CONTRACT_NAME
@@ -27,7 +27,7 @@ from proctor.execute.leakage.project_copies import MAX_FINDINGS, GitHistory, cop
 from proctor.execute.leakage.project_features import Project, read_project
 from proctor.execute.leakage.source_similarity import SourceIndex, is_source, read_source
 from proctor.execute.workspace.archive_extraction import members
-from proctor.execute.workspace.archive_members import ArchiveLimits
+from proctor.execute.workspace.archive_reader import ArchiveLimits
 from proctor.execute.workspace.layer_stack import Stack
 from proctor.execute.workspace.patch_parser import NotAPatch, parse_patch
 from proctor.execute.workspace.path_patterns import matches

@@ -22,11 +22,11 @@ from functools import partial
 from itertools import chain
 from pathlib import Path
 
-from proctor.base.escaping import name_text
+from proctor.base.reversible_escapes import name_text
 from proctor.execute.workspace.archive_extraction import CARRIERS, ZIP, ArchiveLimits, BadArchive, is_zip, members
-from proctor.execute.workspace.archive_members import AR_MAGIC as AR
-from proctor.execute.workspace.archive_members import ZSTD_MAGIC as ZSTD
-from proctor.execute.workspace.archive_members import Encrypted, Member, Meter, TooLarge, ar_members, open_stream
+from proctor.execute.workspace.archive_reader import AR_MAGIC as AR
+from proctor.execute.workspace.archive_reader import ZSTD_MAGIC as ZSTD
+from proctor.execute.workspace.archive_reader import Encrypted, Member, Meter, TooLarge, ar_members, open_stream
 
 BETWEEN = "!/"
 """Separates an archive from the path in it, as in ``outer.zip!/inner.tar.gz!/a/b.py``."""

@@ -11,8 +11,8 @@ import stat
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
-from proctor.base.directories import FILE, join, read_file
-from proctor.base.escaping import name_text
+from proctor.base.reversible_escapes import name_text
+from proctor.base.untrusted_directories import FILE, join, read_file
 from proctor.contract.model import ArchiveRepository, Contract
 from proctor.execute.leakage.package_metadata import DEB, Package, debian_names, is_metadata, normalised, packages_in
 from proctor.execute.leakage.source_similarity import SourceIndex, SourceText, is_generated, is_source, read_source

@@ -25,7 +25,7 @@ from proctor.execute.monitor.price_table import (
     plain,
     total_of,
 )
-from proctor.execute.monitor.tool_call_detection import Calls
+from proctor.execute.monitor.tool_calls_from_processes import Calls
 from proctor.record.trace.event import Event
 
 MODEL, EXECUTION, HUMAN, OVERHEAD = "model", "execution", "human", "overhead"

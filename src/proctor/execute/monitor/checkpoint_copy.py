@@ -10,7 +10,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from proctor.base.directories import (
+from proctor.base.errors import InfrastructureFault
+from proctor.base.reversible_escapes import name_text
+from proctor.base.untrusted_directories import (
     digest_file,
     erase_at,
     file_mode,
@@ -21,8 +23,6 @@ from proctor.base.directories import (
     opened,
     status_of,
 )
-from proctor.base.errors import InfrastructureFault
-from proctor.base.escaping import name_text
 from proctor.execute.monitor.sensors.workspace_scan import open_path
 from proctor.execute.sandbox.interface import owner
 from proctor.execute.workspace.layer_stack import Found, Merged, Stack, is_opaque, is_whiteout, opaque_attribute

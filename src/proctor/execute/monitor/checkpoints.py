@@ -18,8 +18,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from proctor.base.directories import erase, open_top
 from proctor.base.errors import InfrastructureFault
+from proctor.base.untrusted_directories import erase, open_top
 from proctor.execute.monitor.checkpoint_copy import Sides, Snapshot, SnapshotLimits, restore
 from proctor.execute.monitor.sensors.resource_usage import come_to_rest, descendants, start_ticks
 from proctor.execute.sandbox.interface import Overlay, Sandbox

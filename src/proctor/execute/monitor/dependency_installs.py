@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from proctor.execute.monitor.program_kinds import INSTALL, program_name, unwrapped
-from proctor.execute.monitor.tool_call_detection import Calls, Work
+from proctor.execute.monitor.tool_calls_from_processes import Calls, Work
 from proctor.record.trace.event import Event
 
 PYTHON, JAVASCRIPT, RUST, GO, RUBY, PHP, SYSTEM = "python", "javascript", "rust", "go", "ruby", "php", "system"

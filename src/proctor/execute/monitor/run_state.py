@@ -13,7 +13,7 @@ from proctor.execute.monitor.event_folds import AgentClock, AvailableCheckpoints
 from proctor.execute.monitor.payload_values import text
 from proctor.execute.monitor.price_table import PriceTable
 from proctor.execute.monitor.program_kinds import TEST
-from proctor.execute.monitor.tool_call_detection import PASSED, Calls
+from proctor.execute.monitor.tool_calls_from_processes import PASSED, Calls
 from proctor.record.trace.event import Event
 
 CALLS = 0

@@ -26,7 +26,7 @@ from proctor.execute.network.certificate_authority import PLACE
 from proctor.execute.network.dns import QUERY_BYTES, NameServer
 from proctor.execute.network.http_cassette import BadCassette, load
 from proctor.execute.network.http_messages import Ended, Stream
-from proctor.execute.network.listeners import (
+from proctor.execute.network.namespace_sockets import (
     LOOPBACK,
     ConnectionServer,
     Handle,

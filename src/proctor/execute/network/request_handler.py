@@ -28,7 +28,7 @@ from proctor.execute.network.http_messages import (
     read_request,
     request_framing,
 )
-from proctor.execute.network.listeners import OpenConnections
+from proctor.execute.network.namespace_sockets import OpenConnections
 from proctor.execute.network.network_events import (
     Bounds,
     Content,

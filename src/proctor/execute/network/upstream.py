@@ -27,7 +27,7 @@ from proctor.execute.network.http_messages import (
     read_response,
     response_framing,
 )
-from proctor.execute.network.listeners import OpenConnections
+from proctor.execute.network.namespace_sockets import OpenConnections
 from proctor.execute.network.network_events import Bounds
 
 Dial = Callable[[str, int, float], socket.socket]

@@ -19,7 +19,7 @@ from types import TracebackType
 from typing import Self
 
 from proctor.base.errors import InfrastructureFault
-from proctor.execute.sandbox.guard import Guard
+from proctor.execute.sandbox.guard_observations import Guard
 from proctor.execute.sandbox.interface import Command, CommandLost, CommandResult, Output, SandboxPlan, Usage
 
 CHUNK_BYTES = 1 << 16

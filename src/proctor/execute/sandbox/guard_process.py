@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator
 
 from proctor.base.errors import InfrastructureFault, MissingIsolation
 from proctor.execute.sandbox.bubblewrap import init_protocol
-from proctor.execute.sandbox.guard import GuardPlan, Records, observation
+from proctor.execute.sandbox.guard_observations import GuardPlan, Records, observation
 from proctor.execute.sandbox.interface import UNPRIVILEGED, WORKSPACE
 
 LET_GO, HOLD, PARK, UNPARK, SETTLE, WRITABLE, PROGRAMS = range(1, 8)

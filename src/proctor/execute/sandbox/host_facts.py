@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import Any
 
 from proctor.base.canonical import canonical, digest, parse
-from proctor.base.directories import erase
 from proctor.base.errors import InfrastructureFault
 from proctor.base.files import read_bounded, write_whole
 from proctor.base.process import run
+from proctor.base.untrusted_directories import erase
 from proctor.execute.sandbox.bubblewrap.init_protocol import PROGRAM
 
 FILE = "machine.json"

@@ -19,7 +19,7 @@ from types import TracebackType
 from typing import Protocol, Self
 
 from proctor.base.errors import InfrastructureFault, UsageFault
-from proctor.execute.sandbox.guard import Guard, GuardPlan
+from proctor.execute.sandbox.guard_observations import Guard, GuardPlan
 
 WORKSPACE = "/workspace"
 SETUP = "/setup"

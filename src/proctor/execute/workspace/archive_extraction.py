@@ -18,7 +18,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from proctor.base.directories import (
+from proctor.base.reversible_escapes import name_text
+from proctor.base.untrusted_directories import (
     FILE,
     LINK,
     PROGRAM,
@@ -28,8 +29,7 @@ from proctor.base.directories import (
     open_top,
     status_of,
 )
-from proctor.base.escaping import name_text
-from proctor.execute.workspace.archive_members import (
+from proctor.execute.workspace.archive_reader import (
     ArchiveLimits,
     BadArchive,
     Member,

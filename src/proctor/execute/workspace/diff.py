@@ -18,7 +18,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from proctor.base.directories import (
+from proctor.base.untrusted_directories import (
     LINK,
     digest_file,
     file_mode,

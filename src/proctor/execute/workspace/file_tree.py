@@ -16,7 +16,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Generic, Self, TypeVar
 
-from proctor.base.directories import (
+from proctor.base.untrusted_directories import (
     digest_file,
     file_mode,
     in_reach,

@@ -18,11 +18,11 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from proctor.base.clock import NANOSECONDS
-from proctor.base.directories import split
 from proctor.base.errors import InfrastructureFault, ProctorError
-from proctor.base.escaping import name_text
 from proctor.base.files import read_bounded
 from proctor.base.process import Completed
+from proctor.base.reversible_escapes import name_text
+from proctor.base.untrusted_directories import split
 from proctor.contract.model import Submodule
 from proctor.execute.workspace.git_repository import OwnRepository, new_repository, scratch_repository
 from proctor.execute.workspace.patch_parser import quote

@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from proctor.base.directories import file_mode, join, names_in, open_inner, open_top, read_file, status_of
+from proctor.base.untrusted_directories import file_mode, join, names_in, open_inner, open_top, read_file, status_of
 from proctor.execute.workspace.file_tree import DirectoryCursor
 
 READ_BYTES = 64 << 20

@@ -14,7 +14,10 @@ from pathlib import Path
 from typing import Any
 
 from proctor.base.canonical import canonical, parse, sha256
-from proctor.base.directories import (
+from proctor.base.errors import InfrastructureFault, UsageFault
+from proctor.base.files import read_bounded, write_whole
+from proctor.base.reversible_escapes import name_bytes, name_text
+from proctor.base.untrusted_directories import (
     digest_file,
     directory_at,
     erase,
@@ -24,9 +27,6 @@ from proctor.base.directories import (
     names_in,
     status_of,
 )
-from proctor.base.errors import InfrastructureFault, UsageFault
-from proctor.base.escaping import name_bytes, name_text
-from proctor.base.files import read_bounded, write_whole
 from proctor.execute.sandbox.interface import Sealed, owner
 from proctor.execute.workspace.file_tree import cursor_below
 from proctor.execute.workspace.layer_stack import is_opaque, is_whiteout

@@ -12,10 +12,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from proctor.base.directories import FILE, LINK, PROGRAM, in_reach, parents_of
 from proctor.base.errors import InfrastructureFault, ProctorError
-from proctor.base.escaping import name_text
 from proctor.base.process import Completed
+from proctor.base.reversible_escapes import name_text
+from proctor.base.untrusted_directories import FILE, LINK, PROGRAM, in_reach, parents_of
 from proctor.execute.workspace.diff import Changes
 from proctor.execute.workspace.file_tree import GIT, Entry
 from proctor.execute.workspace.git_repository import (

@@ -14,7 +14,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from proctor.base.directories import (
+from proctor.base.untrusted_directories import (
     LINK,
     directory_at,
     erase,

@@ -22,11 +22,11 @@ from itertools import count
 from typing import Any
 
 from proctor.base.errors import UsageFault
-from proctor.base.escaping import name_text
+from proctor.base.reversible_escapes import name_text
 from proctor.contract.model import Check, Inverted
 from proctor.execute.workspace.patch import Application, PatchProblem, apply_patch, conflict_markers
-from proctor.judge.check_attempt import Attempt, Ready, attempt, make_ready
-from proctor.judge.checks.check_outcome import (
+from proctor.judge.check_execution import Attempt, Ready, attempt, make_ready
+from proctor.judge.checks.check_decision import (
     ERROR,
     FAIL,
     FORGED_RESULTS,
@@ -40,7 +40,7 @@ from proctor.judge.checks.check_outcome import (
     set_aside,
 )
 from proctor.judge.checks.check_records import check_entry, finished_payload, keep_logs, problem_text, restored_entries
-from proctor.judge.checks.inverted_tests.confirmation import Confirmation, Confirming, unconfirmed
+from proctor.judge.checks.inverted_tests.success_confirmation import Confirmation, Confirming, unconfirmed
 from proctor.judge.checks.inverted_tests.variant_pool import is_inverted
 from proctor.judge.checks.judge_context import BASE, PATCHED, JudgeContext, JudgedTree
 from proctor.judge.checks.sentinels import forgeable

@@ -11,11 +11,11 @@ from typing import Any
 
 from proctor.base.canonical import canonical
 from proctor.base.clock import seconds_text
-from proctor.base.escaping import name_text
+from proctor.base.reversible_escapes import name_text
 from proctor.contract.model import Check
 from proctor.execute.sandbox.interface import Output
-from proctor.judge.check_attempt import Attempt
-from proctor.judge.checks.check_outcome import Judgement
+from proctor.judge.check_execution import Attempt
+from proctor.judge.checks.check_decision import Judgement
 from proctor.judge.checks.sentinels import forgeable
 from proctor.judge.patch_policy.restored_files import Restored
 from proctor.record.run_directory import RunDirectory

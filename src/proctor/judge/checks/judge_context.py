@@ -17,7 +17,7 @@ from typing import Self
 from proctor.base.clock import Clock, Entropy
 from proctor.base.errors import ProctorError
 from proctor.execute.prepare import PreparedBase
-from proctor.execute.sandbox.guard import GuardPlan
+from proctor.execute.sandbox.guard_observations import GuardPlan
 from proctor.execute.sandbox.interface import Mount, Sandbox, SandboxBackend
 from proctor.execute.workspace.layer_store import Layer
 from proctor.execute.workspace.workspace import Workspace, base_stack

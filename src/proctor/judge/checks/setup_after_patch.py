@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from proctor.base.clock import seconds_text
-from proctor.base.directories import erase
 from proctor.base.errors import InfrastructureFault
+from proctor.base.untrusted_directories import erase
 from proctor.contract.model import Policy, SetupStep
 from proctor.execute.inputs.input_files import inputs_directory
 from proctor.execute.prepare import run_setup_step, setup_plan, step_problem
@@ -24,7 +24,7 @@ from proctor.execute.workspace.layer_store import Layer
 from proctor.execute.workspace.patch import Application
 from proctor.execute.workspace.path_patterns import matches
 from proctor.execute.workspace.workspace import Workspace
-from proctor.judge.checks.check_outcome import killed_by
+from proctor.judge.checks.check_decision import killed_by
 from proctor.judge.checks.judge_context import JudgeContext
 from proctor.judge.patch_policy.paths_of_tests import is_product, steers
 from proctor.judge.patch_policy.tree_overlay import TreeOverlay

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from proctor.judge.evidence_consistency import check_results, recomputed_values, recorded_files
+from proctor.judge.evidence_consistency import changed_files_and_blobs, check_results, recomputed_values
 from proctor.judge.evidence_consistency.compared_run import Comparison, Subject
 from proctor.record.run_directory import Problem
 
@@ -21,13 +21,13 @@ ALWAYS: Mapping[str, Comparison] = {
     "failing": check_results.failing,
     "tests": check_results.tests,
     "patch-applied": check_results.applied,
-    "change-kinds": recorded_files.kinds,
-    "change-sides": recorded_files.sides,
-    "change-lines": recorded_files.lines,
-    "logs": recorded_files.logs,
-    "short-outputs": recorded_files.short_outputs,
-    "texts": recorded_files.texts,
-    "blobs": recorded_files.blobs,
+    "change-kinds": changed_files_and_blobs.kinds,
+    "change-sides": changed_files_and_blobs.sides,
+    "change-lines": changed_files_and_blobs.lines,
+    "logs": changed_files_and_blobs.logs,
+    "short-outputs": changed_files_and_blobs.short_outputs,
+    "texts": changed_files_and_blobs.texts,
+    "blobs": changed_files_and_blobs.blobs,
 }
 BY_RULES: Mapping[str, Comparison] = {
     "settings": recomputed_values.settings,

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from proctor.contract.model import Check
-from proctor.judge.checks.check_outcome import (
+from proctor.judge.checks.check_decision import (
     ERROR,
     FAIL,
     FORGED_RESULTS,

@@ -39,7 +39,7 @@ from proctor.execute.monitor.dependency_installs import (
     host_of,
     name_of,
 )
-from proctor.execute.monitor.observation_grades import grade_of
+from proctor.execute.monitor.severity_grades import grade_of
 from proctor.judge.patch_policy.patch_findings import CHANGES, MOST_FINDINGS, NOTICE, VIOLATION, Finding
 
 FILE_BYTES = 4 << 20

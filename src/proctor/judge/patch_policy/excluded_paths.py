@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from proctor.base.escaping import name_text
+from proctor.base.reversible_escapes import name_text
 from proctor.contract.model import Contract
 from proctor.execute.prepare import PreparedBase
 from proctor.execute.workspace.diff import Changes

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from proctor.base.escaping import name_bytes, name_text
+from proctor.base.reversible_escapes import name_bytes, name_text
 from proctor.contract.model import Contract, Policy
 from proctor.execute.workspace.patch import FileStat
 from proctor.execute.workspace.path_patterns import matches

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from proctor.present.figures.svg_shapes import across, box, fit, frame, scale, text_line
-from proctor.present.markup import Markup, Piece
+from proctor.present.html_markup import Markup, Piece
 from proctor.present.readable_numbers import DOLLARS, NOT_REACHED, Currency, left_after, share
 
 WIDTH = 760

@@ -19,7 +19,7 @@ from proctor.present.figures.svg_shapes import (
     text_line,
     upward,
 )
-from proctor.present.markup import Markup, Piece, tag
+from proctor.present.html_markup import Markup, Piece, tag
 from proctor.present.readable_numbers import DOLLARS, Currency, Form, counted, share
 
 ROW = 28

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from proctor.present.figures.svg_shapes import Point, across, dot, frame, line, path, scale, stairs, text_line, upward
-from proctor.present.markup import Markup, Piece
+from proctor.present.html_markup import Markup, Piece
 from proctor.present.readable_numbers import DOLLARS, Currency, Form, count, counted, share
 
 SMALL = (310, 215)

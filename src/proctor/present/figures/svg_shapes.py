@@ -12,7 +12,7 @@ from math import ceil, floor, log10
 from pathlib import Path
 from typing import TypeVar
 
-from proctor.present.markup import Markup, Piece, tag, trusted
+from proctor.present.html_markup import Markup, Piece, tag, trusted
 from proctor.present.readable_numbers import ANY_STEPS, STEPS, Form, Steps
 
 Point = tuple[float, float]

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from proctor.base.errors import UsageFault
+from proctor.present.html.budget_survival_section import survival
 from proctor.present.html.comparisons_section import comparisons, versus
 from proctor.present.html.costs_section import costs
 from proctor.present.html.decision_section import decision
@@ -18,7 +19,6 @@ from proctor.present.html.package_section import package_section
 from proctor.present.html.page_layout import document
 from proctor.present.html.plan_and_limitations import cannot, comparability, counterfactual, deviations, plan, scope
 from proctor.present.html.success_rates import agents, strata
-from proctor.present.html.survival_section import survival
 from proctor.present.package_sections import MadeSection
 from proctor.study.analysis.findings import SCHEMA
 

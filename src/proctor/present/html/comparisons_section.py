@@ -24,7 +24,7 @@ from proctor.present.html.html_table import (
     note,
     table,
 )
-from proctor.present.markup import Markup, Piece, tag
+from proctor.present.html_markup import Markup, Piece, tag
 from proctor.present.readable_numbers import count, finite_number, points, probability
 from proctor.present.sentences import sentences
 from proctor.present.sentences.comparability import earlier

@@ -9,7 +9,7 @@ from typing import Any
 from proctor.present.figures.svg_shapes import box, frame, line, scale, text_line
 from proctor.present.html.evidence_links import Evidence
 from proctor.present.html.html_table import confidence, listed
-from proctor.present.markup import Markup, Piece, tag
+from proctor.present.html_markup import Markup, Piece, tag
 from proctor.present.readable_numbers import (
     count,
     currency,

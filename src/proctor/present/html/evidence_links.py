@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from proctor.present.html.html_table import Cell, Column, Section, empty_note, folded, note, table
-from proctor.present.markup import Markup, Piece, clean, join, tag, trusted
+from proctor.present.html_markup import Markup, Piece, clean, join, tag, trusted
 from proctor.present.readable_numbers import Form, count, counted, currency, duration, finite_number
 from proctor.study.analysis.outcome_counts import NAMELESS
 from proctor.study.analysis.question import INTENTION_TO_TREAT

@@ -21,7 +21,7 @@ from proctor.present.html.html_table import (
     ranked,
     table,
 )
-from proctor.present.markup import Markup, Piece, tag
+from proctor.present.html_markup import Markup, Piece, tag
 from proctor.present.readable_numbers import (
     Currency,
     count,

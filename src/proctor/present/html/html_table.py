@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from proctor.present.markup import EMPTY, Markup, Piece, tag
+from proctor.present.html_markup import EMPTY, Markup, Piece, tag
 from proctor.present.readable_numbers import Form, finite_number, share, span
 from proctor.present.sentences.estimates import method, reason
 from proctor.present.sentences.phrases import level

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from proctor.present.html.html_table import Cell, Column, Section, note, table
-from proctor.present.markup import LONGEST, Piece, tag
+from proctor.present.html_markup import LONGEST, Piece, tag
 from proctor.present.package_sections import MadeSection, SectionTable, Value
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from proctor.present.figures.svg_shapes import look
 from proctor.present.html.html_table import Section
-from proctor.present.markup import Markup, Piece, join, tag, trusted
+from proctor.present.html_markup import Markup, Piece, join, tag, trusted
 from proctor.present.readable_numbers import count, counted, finite_number
 
 HERE = Path(__file__).parent

@@ -24,7 +24,7 @@ from proctor.present.html.html_table import (
     note,
     table,
 )
-from proctor.present.markup import Markup, Piece, tag
+from proctor.present.html_markup import Markup, Piece, tag
 from proctor.present.readable_numbers import Currency, count, currency, finite_number, share
 from proctor.present.sentences import sentences
 from proctor.present.sentences.pilot_plan import answer, computed_when, original

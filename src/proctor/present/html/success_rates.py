@@ -27,7 +27,7 @@ from proctor.present.html.html_table import (
     ranked,
     table,
 )
-from proctor.present.markup import Markup, Piece, tag
+from proctor.present.html_markup import Markup, Piece, tag
 from proctor.present.readable_numbers import Form, count, currency, finite_number, share, span
 from proctor.present.sentences.estimates import reason
 from proctor.present.sentences.tables import weights

@@ -21,7 +21,7 @@ from typing import Any
 from proctor.base.clock import RUN_ID
 from proctor.base.dataclass_fields import EMPTY
 from proctor.base.errors import ProctorError, UsageFault
-from proctor.execute.home import Home
+from proctor.execute.proctor_home import Home
 from proctor.record.retain import NAME as RETENTION
 from proctor.record.reviews import NAME as REVIEWS
 from proctor.record.reviews import Heads, noted_heads

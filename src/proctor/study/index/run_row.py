@@ -24,7 +24,7 @@ from proctor.base.errors import BrokenSeal, UsageFault
 from proctor.contract.policy import INDICATOR_CODES
 from proctor.execute.gateway.provider_outages import PROVIDER_SILENCE
 from proctor.execute.monitor.price_table import FALLBACK
-from proctor.execute.monitor.tool_call_detection import count_calls
+from proctor.execute.monitor.tool_calls_from_processes import count_calls
 from proctor.judge.run_verdict import SAFETY_CODES
 from proctor.record import reviews
 from proctor.record.report_model import Report, report_from

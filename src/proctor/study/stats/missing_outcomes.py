@@ -20,10 +20,10 @@ import numpy as np
 
 from proctor.study.statements import statement
 from proctor.study.stats.arrays import ArrayLike, Floats, Integers, counts, floats
-from proctor.study.stats.clustered_data import icc_anova
 from proctor.study.stats.clustered_rates import Spread, bounded_mean, cluster_rate, spread
 from proctor.study.stats.confidence_limits import normal_quantile
 from proctor.study.stats.estimate import LEVEL, Estimate, defined, undefined
+from proctor.study.stats.icc_and_regression import icc_anova
 
 IMPUTATIONS = 50
 IMPUTED = "multiple-imputation"

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from proctor.base.errors import UsageFault
-from proctor.base.escaping import unescape_cell
+from proctor.base.reversible_escapes import unescape_cell
 from proctor.study.statements import Statement, statement
 
 ROLES = (

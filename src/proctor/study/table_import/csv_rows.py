@@ -14,12 +14,12 @@ from typing import Any
 import numpy as np
 
 from proctor.base.errors import UsageFault
-from proctor.base.escaping import unescape_cell
+from proctor.base.reversible_escapes import unescape_cell
 from proctor.study.analysis.cost_unit import SCHEDULE, UNITS, USD
 from proctor.study.run_table import Coded, Coder, Floats, Table
 from proctor.study.statements import Statement, statement
 from proctor.study.table_import.column_mapping import INVALID, MISSING, SUCCESS, UNKNOWN, Columns, Words, repository_of
-from proctor.study.table_import.trials import joined, methods, trials
+from proctor.study.table_import.trial_labels import joined, methods, trials
 
 SHOWN = 20
 """How many mistakes a message lists, and how many of a kind are kept."""

@@ -16,7 +16,7 @@ from proctor.execute.monitor.breakers.policy_violations import (
     forbidden_form,
     observe,
 )
-from proctor.execute.monitor.observation_grades import Observation
+from proctor.execute.monitor.severity_grades import Observation
 from proctor.record.trace.event import Event
 
 

@@ -14,7 +14,7 @@ from proctor.execute.sandbox.bubblewrap.backend import BubblewrapBackend
 from proctor.execute.sandbox.bubblewrap.live_sandbox import LiveSandbox
 from proctor.execute.sandbox.cgroup import Place
 from proctor.execute.sandbox.container.backend import ContainerBackend
-from proctor.execute.sandbox.guard import GuardPlan
+from proctor.execute.sandbox.guard_observations import GuardPlan
 from proctor.execute.sandbox.interface import Limits, Mount, SandboxPlan
 from proctor.execute.workspace.layer_store import Layer, LayerStore
 from proctor.execute.workspace.workspace import Workspace

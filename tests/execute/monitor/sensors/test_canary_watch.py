@@ -17,7 +17,7 @@ import pytest
 from proctor.base.clock import system_entropy
 from proctor.execute.monitor.sensors.canary_files import CanaryRead, CanaryWatch, make_canaries
 from proctor.execute.sandbox.container.backend import ContainerBackend
-from proctor.execute.sandbox.guard import GuardPlan, Observation
+from proctor.execute.sandbox.guard_observations import GuardPlan, Observation
 from proctor.execute.sandbox.interface import Command
 from tests.execute.monitor.sensors.scene import Scene, both_users, scene, until
 from tests.execute.sandbox.test_guard_all_reads import PROGRAM

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from proctor.execute.monitor.text_rules.action_words import ACTIONS
+from proctor.execute.monitor.text_rules.intent_extraction import LONGEST_REACH, NAMED, NATURAL, tokens
 from proctor.execute.monitor.text_rules.intent_rules import TEXT_RULES
-from proctor.execute.monitor.text_rules.intents import LONGEST_REACH, NAMED, NATURAL, tokens
 from proctor.execute.monitor.text_rules.object_words import OBJECTS
 from proctor.execute.monitor.text_rules.vocabulary import (
     ARTICLES,

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from proctor.execute.sandbox.container import image_build, images
+from proctor.execute.sandbox.container import debian_image_build, images
 from proctor.execute.sandbox.container.engine import Engine
 
 PROJECT = Path(__file__).resolve().parents[4]
@@ -36,10 +36,10 @@ def locked(path: Path) -> Iterator[None]:
 def image_archive() -> Path:
     """The archive of the test image, built when there is none yet."""
     KEPT.mkdir(parents=True, exist_ok=True)
-    archive = KEPT / f"{image_build.machine_suite()}-{'-'.join(PACKAGES)}.tar"
+    archive = KEPT / f"{debian_image_build.machine_suite()}-{'-'.join(PACKAGES)}.tar"
     with locked(KEPT / "lock"):
         if not archive.exists():
-            image_build.build("proctor-test", PACKAGES, archive)
+            debian_image_build.build("proctor-test", PACKAGES, archive)
     return archive
 
 

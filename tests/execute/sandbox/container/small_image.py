@@ -16,8 +16,8 @@ from functools import cache
 from pathlib import Path
 
 from proctor.execute.sandbox.container import images
+from proctor.execute.sandbox.container.debian_image_build import _architecture
 from proctor.execute.sandbox.container.engine import Engine
-from proctor.execute.sandbox.container.image_build import _architecture
 from tests.execute.sandbox.container.engines import KEPT, locked
 
 APPLETS = (

@@ -10,9 +10,9 @@ import pytest
 
 from proctor.base.errors import MissingIsolation
 from proctor.execute.sandbox.container.backend import ContainerBackend
-from proctor.execute.sandbox.guard import GuardPlan
+from proctor.execute.sandbox.guard_observations import GuardPlan
 from proctor.execute.sandbox.interface import Limits, SandboxPlan, Tree
-from tests.execute.sandbox import test_guard as sights
+from tests.execute.sandbox import test_guard_observations as sights
 from tests.execute.sandbox.container.conftest import MakeBackend
 from tests.execute.sandbox.guarded import Seen, guarded
 from tests.execute.sandbox.test_guard_life import check_held_writes, check_killed_guard, live

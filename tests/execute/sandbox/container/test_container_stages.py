@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from proctor.execute.monitor.checkpoints import roll_back, take
-from proctor.execute.sandbox.guard import GuardPlan
+from proctor.execute.sandbox.guard_observations import GuardPlan
 from proctor.execute.sandbox.interface import Limits, SandboxPlan
 from tests.execute.monitor.sensors.scene import scene
 from tests.execute.monitor.test_checkpoints import FIRST, SECOND, show

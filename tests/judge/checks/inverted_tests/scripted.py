@@ -9,8 +9,8 @@ from typing import Any
 
 from proctor.contract.model import Check
 from proctor.execute.sandbox.interface import CommandResult, Output
-from proctor.judge.check_attempt import Attempt
-from proctor.judge.checks.check_outcome import PASS, TESTS, Judgement
+from proctor.judge.check_execution import Attempt
+from proctor.judge.checks.check_decision import PASS, TESTS, Judgement
 from proctor.judge.checks.inverted_tests.sandbox_rounds import INVERTED, RoundResult
 from proctor.judge.checks.inverted_tests.variant_pool import Variant
 from proctor.judge.checks.results_readers.interface import TestResults

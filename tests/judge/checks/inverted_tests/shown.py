@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from proctor.judge.checks.inverted_tests.source_edits import Block, Edit, ReplacementValues
+from proctor.judge.checks.inverted_tests.assertion_edits import Block, Edit, ReplacementValues
 
 
 class Places(ReplacementValues):

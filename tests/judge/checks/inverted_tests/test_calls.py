@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from proctor.judge.checks.inverted_tests.assertion_edits import ASSERTION, EXPECTATION, Edit
 from proctor.judge.checks.inverted_tests.c_like_source import Call, Source, tokens
-from proctor.judge.checks.inverted_tests.source_edits import ASSERTION, EXPECTATION, Edit
 from tests.judge.checks.inverted_tests.shown import Places, shown
 
 

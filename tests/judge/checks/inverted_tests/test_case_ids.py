@@ -6,7 +6,13 @@ import ast
 
 import pytest
 
-from proctor.judge.checks.inverted_tests.python_syntax import Case, Function, Value, module_constants, table_values
+from proctor.judge.checks.inverted_tests.python_alterable_parts import (
+    Case,
+    Function,
+    Value,
+    module_constants,
+    table_values,
+)
 
 
 def tables(source: str) -> dict[str, list[tuple[str, tuple[str | None, ...], int, bool, tuple[str, ...]]]]:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from proctor.judge.checks.inverted_tests.assertion_edits import EXPECTATION
 from proctor.judge.checks.inverted_tests.locate_tests import read_blocks
 from proctor.judge.checks.inverted_tests.python import blocks
-from proctor.judge.checks.inverted_tests.python_syntax import Case
-from proctor.judge.checks.inverted_tests.source_edits import EXPECTATION
+from proctor.judge.checks.inverted_tests.python_alterable_parts import Case
 from tests.judge.checks.inverted_tests.shown import Places, only
 
 TABLES = """

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proctor.judge.checks.inverted_tests.source_edits import (
+from proctor.judge.checks.inverted_tests.assertion_edits import (
     DIFF_LINES,
     EXPECTATION,
     KINDS,

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from proctor.judge.checks.inverted_tests.assertion_edits import EXCEPTION, EXPECTATION, FORM, NEGATION, Edit, edited
 from proctor.judge.checks.inverted_tests.locate_tests import read_blocks
-from proctor.judge.checks.inverted_tests.source_edits import EXCEPTION, EXPECTATION, FORM, NEGATION, Edit, edited
 
 MODULE = """
 import warnings

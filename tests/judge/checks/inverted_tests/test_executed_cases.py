@@ -7,8 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from proctor.judge.checks.inverted_tests.assertion_edits import EXPECTATION, Edit, edited
 from proctor.judge.checks.inverted_tests.locate_tests import EditableTest, find_units
-from proctor.judge.checks.inverted_tests.source_edits import EXPECTATION, Edit, edited
 from tests.judge.checks.inverted_tests.test_cases import TABLES
 
 REPORTER = """

@@ -16,8 +16,8 @@ from typing import Any
 import pytest
 
 from proctor.contract.model import Check
-from proctor.judge.checks.inverted_tests import confirmation, variant_screening
-from proctor.judge.checks.inverted_tests.confirmation import Confirming
+from proctor.judge.checks.inverted_tests import success_confirmation, variant_screening
+from proctor.judge.checks.inverted_tests.success_confirmation import Confirming
 from proctor.judge.checks.inverted_tests.variant_pool import CheckPool, Variant, altered_files
 from proctor.judge.checks.inverted_tests.variant_screening import Screening
 from tests.judge.checks.inverted_tests.scripted import SCENE, Rounds, Rule, bench
@@ -156,8 +156,8 @@ def judged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
 
     def judge(solution: str, seed: int) -> Any:
         pool = pool_of(seed)
-        monkeypatch.setattr(confirmation, "run_round", Rounds(executing(solution), CHECK, {PATH: TEXT}))
-        monkeypatch.setattr(confirmation, "unchanged", lambda *given: {PATH: TEXT})
+        monkeypatch.setattr(success_confirmation, "run_round", Rounds(executing(solution), CHECK, {PATH: TEXT}))
+        monkeypatch.setattr(success_confirmation, "unchanged", lambda *given: {PATH: TEXT})
         return Confirming(made(seed), CHECK, SCENE, pool, "digest").confirm().forged
 
     return judge

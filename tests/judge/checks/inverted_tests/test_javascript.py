@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from proctor.judge.checks.inverted_tests.assertion_edits import ReplacementValues, edited
 from proctor.judge.checks.inverted_tests.javascript import EQUALITIES, OPPOSITES, TAP_OPPOSITES, TRUTHS, blocks
-from proctor.judge.checks.inverted_tests.source_edits import ReplacementValues, edited
 from tests.judge.checks.inverted_tests.shown import Places, cases, only, shown
 
 RULES = r"""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from proctor.judge.checks.inverted_tests.assertion_edits import ASSERTION
 from proctor.judge.checks.inverted_tests.locate_tests import (
     find_units,
     has_reader,
@@ -11,7 +12,6 @@ from proctor.judge.checks.inverted_tests.locate_tests import (
     read_blocks,
     whole_files,
 )
-from proctor.judge.checks.inverted_tests.source_edits import ASSERTION
 from tests.judge.checks.inverted_tests.shown import shown
 
 PYTHON = b"""

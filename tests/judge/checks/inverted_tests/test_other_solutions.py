@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from proctor.judge.checks.inverted_tests import c, javascript, python
-from proctor.judge.checks.inverted_tests.source_edits import Edit
+from proctor.judge.checks.inverted_tests.assertion_edits import Edit
 from tests.judge.checks.inverted_tests.shown import Places
 
 PYTHON = {

@@ -11,8 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from proctor.judge.checks.inverted_tests.python import EQUALITIES, OPPOSITES, blocks
-from proctor.judge.checks.inverted_tests.source_edits import (
+from proctor.judge.checks.inverted_tests.assertion_edits import (
     ASSERTION,
     EXCEPTION,
     EXPECTATION,
@@ -21,6 +20,7 @@ from proctor.judge.checks.inverted_tests.source_edits import (
     ReplacementValues,
     edited,
 )
+from proctor.judge.checks.inverted_tests.python import EQUALITIES, OPPOSITES, blocks
 from tests.judge.checks.inverted_tests.shown import Places, cases, only, shown
 
 RULES = r"""

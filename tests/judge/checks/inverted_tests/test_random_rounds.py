@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from proctor.contract.model import Inverted
+from proctor.judge.checks.inverted_tests.assertion_edits import ASSERTION, EXCEPTION, EXPECTATION, FORM, NEGATION, Edit
 from proctor.judge.checks.inverted_tests.random_rounds import (
     Round,
     RoundFindings,
@@ -21,7 +22,6 @@ from proctor.judge.checks.inverted_tests.random_rounds import (
     lacks_results,
     plan_rounds,
 )
-from proctor.judge.checks.inverted_tests.source_edits import ASSERTION, EXCEPTION, EXPECTATION, FORM, NEGATION, Edit
 from proctor.judge.checks.inverted_tests.variant_pool import CheckPool, Variant
 
 TESTS = tuple("abcdef")

@@ -7,7 +7,7 @@ import ast
 import pytest
 
 from proctor.judge.checks.inverted_tests.python import blocks
-from proctor.judge.checks.inverted_tests.python_syntax import called_name, certain_nodes, certain_statements
+from proctor.judge.checks.inverted_tests.python_alterable_parts import called_name, certain_nodes, certain_statements
 from tests.judge.checks.inverted_tests.shown import Places, cases, only, shown
 
 BRANCHES = r"""

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proctor.judge.checks.inverted_tests.source_edits import ReplacementValues
+from proctor.judge.checks.inverted_tests.assertion_edits import ReplacementValues
 from tests.judge.checks.inverted_tests.shown import Places
 
 FILE = b"""

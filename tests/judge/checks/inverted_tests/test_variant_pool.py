@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from proctor.contract.model import Check, Contract, GitRepository, Inverted, NamedFile, Task
 from proctor.judge.checks.inverted_tests import variant_pool as stored
-from proctor.judge.checks.inverted_tests.source_edits import (
+from proctor.judge.checks.inverted_tests.assertion_edits import (
     ASSERTION,
     CALL,
     DECLARED,

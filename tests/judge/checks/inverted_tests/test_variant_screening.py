@@ -14,10 +14,9 @@ import pytest
 from proctor.base.errors import ContractError, InfrastructureFault
 from proctor.contract.load import load_contract
 from proctor.contract.model import Check
-from proctor.judge.checks.check_outcome import ERROR, MACHINE_PRESSURE, Judgement
+from proctor.judge.checks.check_decision import ERROR, MACHINE_PRESSURE, Judgement
 from proctor.judge.checks.inverted_tests import variant_screening
-from proctor.judge.checks.inverted_tests.sandbox_rounds import RoundResult
-from proctor.judge.checks.inverted_tests.source_edits import (
+from proctor.judge.checks.inverted_tests.assertion_edits import (
     ASSERTION,
     CALL,
     DECLARED,
@@ -26,6 +25,7 @@ from proctor.judge.checks.inverted_tests.source_edits import (
     FORM,
     NEGATION,
 )
+from proctor.judge.checks.inverted_tests.sandbox_rounds import RoundResult
 from proctor.judge.checks.inverted_tests.variant_pool import WHOLE_CHECK, CheckPool, Variant
 from proctor.judge.checks.inverted_tests.variant_screening import Screening
 from tests.judge.checks.inverted_tests.scripted import SCENE, Rounds, bench

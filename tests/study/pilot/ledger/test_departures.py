@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from proctor.base.errors import BrokenSeal, UsageFault
-from proctor.execute.home import Home
+from proctor.execute.proctor_home import Home
 from proctor.record.chained_log import ChainedLog
 from proctor.study.pilot.ledger.journal import read_journal
 from proctor.study.pilot.ledger.pilot_runs import CUT, Run, surplus

@@ -9,7 +9,7 @@ import pytest
 
 from proctor.base.canonical import parse_canonical
 from proctor.base.errors import BrokenSeal
-from proctor.execute.home import Home
+from proctor.execute.proctor_home import Home
 from proctor.record import chained_log
 from proctor.record.chained_log import ChainedLog
 from proctor.study.pilot.ledger.journal import HEADS_NAME, add_runs, note_head, require_head

@@ -18,7 +18,7 @@ from proctor.study.pilot.report.pilot_findings import in_one_unit
 from proctor.study.pilot.report.pilot_status import bill_of, status_of
 from proctor.study.pilot.running.pilot_state import PilotState
 from tests.present.test_data import made
-from tests.study.pilot.ledger.test_charges import RATES, screen, with_people
+from tests.study.pilot.ledger.test_costs_besides_runs import RATES, screen, with_people
 from tests.study.pilot.pilot_cases import ARMS, run_of
 from tests.study.pilot.report.test_status import stands
 

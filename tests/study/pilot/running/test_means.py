@@ -12,8 +12,8 @@ import pytest
 from proctor.present.sentences.pilot_criteria import found as found_in
 from proctor.present.sentences.pilot_criteria import required, todo
 from proctor.study.analysis.plain_data import plain_data
-from proctor.study.pilot.ledger.charges import Rates
-from proctor.study.pilot.running.criteria import Criterion, caps
+from proctor.study.pilot.ledger.costs_besides_runs import Rates
+from proctor.study.pilot.running.cap_criteria import Criterion, caps
 from tests.english import english
 from tests.study.pilot.live import Proctor, planned, run, runs_in, write_pilot
 from tests.study.pilot.pilot_cases import arms

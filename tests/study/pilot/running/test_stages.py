@@ -11,7 +11,7 @@ import pytest
 from proctor.present.sentences.pilot_criteria import todo
 from proctor.study.analysis.plain_data import plain_data
 from proctor.study.pilot.ledger.pilot_runs import Ledger
-from proctor.study.pilot.running.criteria import Criterion
+from proctor.study.pilot.running.cap_criteria import Criterion
 from proctor.study.pilot.running.stage_criteria import Facts, entry, exit_
 from proctor.study.pilot.running.stopping_rules import Account, Next, Stop
 from proctor.study.statements import statement

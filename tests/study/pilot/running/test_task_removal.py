@@ -149,7 +149,7 @@ def here(tmp_path: Path) -> PilotState:
 
 
 def stands(plan: Plan, place: Path) -> PilotState:
-    from proctor.execute.home import Home
+    from proctor.execute.proctor_home import Home
 
     return read_pilot_state(plan, Home(place / "home"))
 

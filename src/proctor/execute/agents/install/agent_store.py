@@ -21,9 +21,9 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from proctor.base.canonical import canonical, parse
-from proctor.base.directories import erase
 from proctor.base.errors import UsageFault
 from proctor.base.files import read_bounded, write_whole
+from proctor.base.untrusted_directories import erase
 from proctor.contract.model import InputFile, Source
 from proctor.execute.agents.adapters.interface import NODE_PLACE, NODE_VERSION, PLACE, Adapter, Recipe
 from proctor.execute.agents.install import npm_install, pip_install

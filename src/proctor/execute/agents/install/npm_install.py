@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from proctor.base.canonical import parse
-from proctor.base.directories import erase
 from proctor.base.files import read_bounded, write_whole
+from proctor.base.untrusted_directories import erase
 from proctor.execute.agents.install.agent_lock import LOCK_BYTES, Release
 from proctor.execute.inputs.interface import DigestMismatch, NoSuchInput
 from proctor.execute.inputs.package_clients import run_client, unreachable, with_retries

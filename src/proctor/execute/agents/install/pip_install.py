@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from proctor.base.canonical import parse
-from proctor.base.directories import erase
 from proctor.base.errors import InfrastructureFault
+from proctor.base.untrusted_directories import erase
 from proctor.execute.agents.adapters.interface import PLACE
 from proctor.execute.agents.install.agent_lock import Release
 from proctor.execute.inputs.input_cache import hash_file

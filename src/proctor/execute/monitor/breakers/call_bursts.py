@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections import OrderedDict, deque
 
 from proctor.execute.monitor.breakers.breaker_settings import Thresholds
-from proctor.execute.monitor.breakers.escalation import Backoff
+from proctor.execute.monitor.breakers.escalation_and_backoff import Backoff
 from proctor.execute.monitor.breakers.interface import ALERT, THROTTLE, Trip, evidence_of
 from proctor.execute.monitor.payload_values import NANOSECONDS, seconds_of
 from proctor.execute.monitor.run_state import MOST_ROWS, Row, RunState

@@ -10,7 +10,7 @@ from __future__ import annotations
 from decimal import Decimal
 
 from proctor.execute.monitor.breakers.breaker_settings import POLICY_CHOICE, Thresholds
-from proctor.execute.monitor.breakers.escalation import Backoff
+from proctor.execute.monitor.breakers.escalation_and_backoff import Backoff
 from proctor.execute.monitor.breakers.interface import ALERT, KILL, THROTTLE, Trip
 from proctor.execute.monitor.budget import STOP, Envelope, Standing, standing
 from proctor.execute.monitor.price_table import plain

@@ -13,7 +13,7 @@ from proctor.execute.monitor.breakers.interface import ALERT, KILL, MOST_EVIDENC
 from proctor.execute.monitor.payload_values import text_list
 from proctor.execute.monitor.program_kinds import BUILD, RESOLVE, TEST
 from proctor.execute.monitor.run_state import RunState
-from proctor.execute.monitor.tool_call_detection import FAILED
+from proctor.execute.monitor.tool_calls_from_processes import FAILED
 from proctor.record.trace.event import Event
 
 EVENT_BYTES = 600

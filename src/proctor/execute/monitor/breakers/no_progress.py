@@ -10,13 +10,13 @@ from __future__ import annotations
 from decimal import Decimal
 
 from proctor.execute.monitor.breakers.breaker_settings import Caps, Thresholds
-from proctor.execute.monitor.breakers.escalation import EscalationSteps
+from proctor.execute.monitor.breakers.escalation_and_backoff import EscalationSteps
 from proctor.execute.monitor.breakers.interface import ALERT, KILL, NONE, Trip, evidence_of
 from proctor.execute.monitor.budget import Envelope
 from proctor.execute.monitor.payload_values import NANOSECONDS, seconds_of, text
 from proctor.execute.monitor.program_kinds import TEST
 from proctor.execute.monitor.run_state import RunState
-from proctor.execute.monitor.tool_call_detection import PASSED
+from proctor.execute.monitor.tool_calls_from_processes import PASSED
 from proctor.record.trace.event import Event
 
 

@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections import deque
 
 from proctor.execute.monitor.breakers.breaker_settings import Thresholds
-from proctor.execute.monitor.breakers.escalation import EscalationSteps
+from proctor.execute.monitor.breakers.escalation_and_backoff import EscalationSteps
 from proctor.execute.monitor.breakers.interface import ALERT, NONE, Trip, evidence_of
 from proctor.execute.monitor.program_kinds import TEST
 from proctor.execute.monitor.run_state import RunState
-from proctor.execute.monitor.tool_call_detection import FAILED, PASSED
+from proctor.execute.monitor.tool_calls_from_processes import FAILED, PASSED
 from proctor.record.trace.event import Event
 
 MOST_STATES = 256

@@ -23,10 +23,10 @@ from proctor.execute.monitor.breakers.interface import (
     Trip,
     evidence_of,
 )
-from proctor.execute.monitor.observation_grades import Observation, harmless, observation_of
 from proctor.execute.monitor.payload_values import text, text_list
 from proctor.execute.monitor.program_kinds import TEST, forms_of, program_name
 from proctor.execute.monitor.run_state import RunState
+from proctor.execute.monitor.severity_grades import Observation, harmless, observation_of
 from proctor.record.trace.event import Event
 
 MOST_REPORTED = 1000

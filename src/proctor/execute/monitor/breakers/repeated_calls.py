@@ -11,12 +11,12 @@ from __future__ import annotations
 from collections import OrderedDict
 
 from proctor.execute.monitor.breakers.breaker_settings import Thresholds
-from proctor.execute.monitor.breakers.escalation import Backoff, EscalationSteps
+from proctor.execute.monitor.breakers.escalation_and_backoff import Backoff, EscalationSteps
 from proctor.execute.monitor.breakers.interface import ALERT, THROTTLE, Trip, evidence_of
 from proctor.execute.monitor.payload_values import NANOSECONDS, seconds_of
 from proctor.execute.monitor.program_kinds import INSTALL, TEST, dependency_key
 from proctor.execute.monitor.run_state import MOST_ROWS, Row, RunState, Tally
-from proctor.execute.monitor.tool_call_detection import Call
+from proctor.execute.monitor.tool_calls_from_processes import Call
 from proctor.record.trace.event import Event
 
 

@@ -7,7 +7,7 @@ are only reported: checks have limits of their own and the judge decides what th
 from __future__ import annotations
 
 from proctor.execute.monitor.breakers.breaker_settings import POLICY_CHOICE
-from proctor.execute.monitor.breakers.escalation import EscalationSteps
+from proctor.execute.monitor.breakers.escalation_and_backoff import EscalationSteps
 from proctor.execute.monitor.breakers.interface import ALERT, KILL, NONE, NOTICE, Trip
 from proctor.execute.monitor.payload_values import NANOSECONDS, integer, nanoseconds, seconds_of, text
 from proctor.execute.monitor.run_state import RunState

@@ -16,7 +16,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from proctor.base.escaping import name_text
+from proctor.base.reversible_escapes import name_text
 from proctor.execute.monitor.sensors.text_hunks import HunkLimits, structured_diff
 from proctor.execute.monitor.sensors.workspace_scan import Pair, ScanLimits, WorkspaceScanner
 from proctor.execute.workspace.diff import Changes

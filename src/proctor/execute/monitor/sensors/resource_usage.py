@@ -9,7 +9,7 @@ from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from proctor.base.directories import in_reach, join, open_top
+from proctor.base.untrusted_directories import in_reach, join, open_top
 from proctor.execute.monitor.sensors.workspace_scan import open_path, status_of
 from proctor.execute.sandbox.interface import Tree
 from proctor.execute.workspace.workspace import Workspace

@@ -9,7 +9,7 @@ import stat
 import time
 from dataclasses import dataclass
 
-from proctor.base.directories import LINK, file_mode, in_reach, join, open_top, parents_of
+from proctor.base.untrusted_directories import LINK, file_mode, in_reach, join, open_top, parents_of
 from proctor.execute.sandbox.interface import Tree
 from proctor.execute.workspace.file_tree import GIT, Entry, entry_of
 from proctor.execute.workspace.layer_stack import Found, Merged, is_opaque

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from proctor.execute.monitor.text_rules.intents import Pair
+from proctor.execute.monitor.text_rules.intent_extraction import Pair
 
 VERSION = "words-2"
 

@@ -14,8 +14,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from proctor.execute.monitor.text_rules.intent_extraction import CODE, CONFIG, FORMATS, NATURAL, SHELL, Intent, intents
 from proctor.execute.monitor.text_rules.intent_rules import TEXT_RULES, VERSION, TextRule
-from proctor.execute.monitor.text_rules.intents import CODE, CONFIG, FORMATS, NATURAL, SHELL, Intent, intents
 
 __all__ = ["CODE", "CONFIG", "FORMATS", "NATURAL", "SHELL"]
 

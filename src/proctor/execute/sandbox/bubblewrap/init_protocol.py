@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from proctor.base.errors import UsageFault
-from proctor.execute.sandbox.guard import GuardPlan
+from proctor.execute.sandbox.guard_observations import GuardPlan
 from proctor.execute.sandbox.interface import Command, Overlay, Tree
 
 PROGRAM = Path(__file__).resolve().parent.parent / "bin" / "proctor-init"

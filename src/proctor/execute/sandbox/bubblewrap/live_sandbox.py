@@ -25,7 +25,7 @@ from proctor.execute.sandbox.bubblewrap import init_protocol
 from proctor.execute.sandbox.bubblewrap.command_pipes import CommandPipes
 from proctor.execute.sandbox.bubblewrap.start import StartedSandbox
 from proctor.execute.sandbox.cgroup import LOOK_MS, StallClock
-from proctor.execute.sandbox.guard import Guard
+from proctor.execute.sandbox.guard_observations import Guard
 from proctor.execute.sandbox.interface import WORKSPACE, Command, CommandLost, CommandResult, SandboxLost, Usage
 from proctor.execute.sandbox.sandbox_records import start_time
 

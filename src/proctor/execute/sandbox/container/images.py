@@ -17,9 +17,9 @@ from typing import Any
 from urllib.parse import quote
 
 from proctor.base.canonical import canonical, digest, parse
-from proctor.base.directories import erase
 from proctor.base.errors import InfrastructureFault, MissingIsolation, UsageFault
 from proctor.base.files import read_bounded, write_whole
+from proctor.base.untrusted_directories import erase
 from proctor.execute.sandbox import sandbox_records
 from proctor.execute.sandbox.container import container_cleanup
 from proctor.execute.sandbox.container.create_request import SESSION_LABEL, HiddenPath

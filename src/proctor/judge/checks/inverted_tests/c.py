@@ -10,8 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from proctor.judge.checks.inverted_tests.c_like_source import NUMBER, STRING, Call, Source, Span, Token, tokens
-from proctor.judge.checks.inverted_tests.source_edits import (
+from proctor.judge.checks.inverted_tests.assertion_edits import (
     ASSERTION,
     EXPECTATION,
     FORM,
@@ -21,6 +20,7 @@ from proctor.judge.checks.inverted_tests.source_edits import (
     ReplacementValues,
     kinds_of,
 )
+from proctor.judge.checks.inverted_tests.c_like_source import NUMBER, STRING, Call, Source, Span, Token, tokens
 
 SUFFIXES = (b".c", b".cc", b".cpp", b".cxx")
 

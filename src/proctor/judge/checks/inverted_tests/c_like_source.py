@@ -14,7 +14,7 @@ from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from proctor.judge.checks.inverted_tests.source_edits import EXPECTATION, NEGATION, Edit, ReplacementValues
+from proctor.judge.checks.inverted_tests.assertion_edits import EXPECTATION, NEGATION, Edit, ReplacementValues
 
 NAME, NUMBER, STRING, MARK = "name", "number", "string", "mark"
 

@@ -15,6 +15,16 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from proctor.judge.checks.inverted_tests.assertion_edits import (
+    ASSERTION,
+    EXCEPTION,
+    FORM,
+    NEGATION,
+    Block,
+    Edit,
+    ReplacementValues,
+    kinds_of,
+)
 from proctor.judge.checks.inverted_tests.c_like_source import (
     ITERATING,
     MARK,
@@ -25,16 +35,6 @@ from proctor.judge.checks.inverted_tests.c_like_source import (
     Span,
     Token,
     tokens,
-)
-from proctor.judge.checks.inverted_tests.source_edits import (
-    ASSERTION,
-    EXCEPTION,
-    FORM,
-    NEGATION,
-    Block,
-    Edit,
-    ReplacementValues,
-    kinds_of,
 )
 
 TokenSpan = tuple[int, int]

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from proctor.judge.checks.inverted_tests import c, javascript, python
-from proctor.judge.checks.inverted_tests.source_edits import ASSERTION, Block, Edit, ReplacementValues, kinds_of
+from proctor.judge.checks.inverted_tests.assertion_edits import ASSERTION, Block, Edit, ReplacementValues, kinds_of
 
 _FEW = 3
 _PARTS = re.compile(r"[A-Za-z0-9_$]+")

@@ -19,7 +19,19 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from proctor.judge.checks.inverted_tests.python_syntax import (
+from proctor.judge.checks.inverted_tests.assertion_edits import (
+    ASSERTION,
+    CALL,
+    EXCEPTION,
+    EXPECTATION,
+    FORM,
+    NEGATION,
+    Block,
+    Edit,
+    ReplacementValues,
+    kinds_of,
+)
+from proctor.judge.checks.inverted_tests.python_alterable_parts import (
     RAISING,
     Function,
     Value,
@@ -31,18 +43,6 @@ from proctor.judge.checks.inverted_tests.python_syntax import (
     module_constants,
     table_values,
     uses,
-)
-from proctor.judge.checks.inverted_tests.source_edits import (
-    ASSERTION,
-    CALL,
-    EXCEPTION,
-    EXPECTATION,
-    FORM,
-    NEGATION,
-    Block,
-    Edit,
-    ReplacementValues,
-    kinds_of,
 )
 
 SUFFIXES = (b".py",)

@@ -29,7 +29,7 @@ from dataclasses import dataclass
 from random import Random
 
 from proctor.contract.model import Inverted
-from proctor.judge.checks.inverted_tests.source_edits import EXPECTATION
+from proctor.judge.checks.inverted_tests.assertion_edits import EXPECTATION
 from proctor.judge.checks.inverted_tests.variant_pool import CheckPool, Variant
 
 UNALTERED, ALIKE, ANY = "unaltered", "alike", "any"

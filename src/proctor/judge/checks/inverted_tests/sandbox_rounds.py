@@ -7,14 +7,14 @@ import posixpath
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
-from proctor.base.escaping import name_text
+from proctor.base.reversible_escapes import name_text
 from proctor.contract.model import Check
 from proctor.execute.inputs.input_files import hidden_files
 from proctor.execute.sandbox.interface import WORKSPACE
 from proctor.execute.workspace.path_patterns import matches
 from proctor.execute.workspace.workspace import base_stack
-from proctor.judge.check_attempt import Altered, Attempt, attempt, make_ready
-from proctor.judge.checks.check_outcome import KILLED, OF_THE_MACHINE, PASS, set_aside
+from proctor.judge.check_execution import Altered, Attempt, attempt, make_ready
+from proctor.judge.checks.check_decision import KILLED, OF_THE_MACHINE, PASS, set_aside
 from proctor.judge.checks.inverted_tests.locate_tests import has_reader, pytest_files
 from proctor.judge.checks.inverted_tests.variant_pool import WHOLE_CHECK, CheckPool, Variant, altered_files, is_whole
 from proctor.judge.checks.judge_context import JudgeContext, JudgedTree

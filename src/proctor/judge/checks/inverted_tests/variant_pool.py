@@ -13,9 +13,16 @@ from typing import Any
 
 from proctor.base.canonical import digest
 from proctor.base.dataclass_fields import field_items
-from proctor.base.escaping import name_bytes, name_text
+from proctor.base.reversible_escapes import name_bytes, name_text
 from proctor.contract.model import Check, Contract
-from proctor.judge.checks.inverted_tests.source_edits import DECLARED, EXPECTATION, INDEPENDENT, Edit, edited, kinds_of
+from proctor.judge.checks.inverted_tests.assertion_edits import (
+    DECLARED,
+    EXPECTATION,
+    INDEPENDENT,
+    Edit,
+    edited,
+    kinds_of,
+)
 
 SCHEMA = 3
 """Raised with the rules as well: a pool that other rules made is made again."""

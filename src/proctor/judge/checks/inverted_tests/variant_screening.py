@@ -14,15 +14,16 @@ from itertools import zip_longest
 from random import Random
 
 from proctor.base.errors import ContractError, InfrastructureFault, Mistake
-from proctor.base.escaping import name_text
 from proctor.base.parallel import parallel_map
+from proctor.base.reversible_escapes import name_text
 from proctor.contract.lint import place_of
 from proctor.contract.load import CONTRACT_NAME
 from proctor.contract.model import Check
 from proctor.execute.workspace.patch import PatchProblem, apply_patch
 from proctor.execute.workspace.path_patterns import matches
-from proctor.judge.check_attempt import Attempt
-from proctor.judge.checks.check_outcome import FAIL, PASS, TESTS
+from proctor.judge.check_execution import Attempt
+from proctor.judge.checks.check_decision import FAIL, PASS, TESTS
+from proctor.judge.checks.inverted_tests.assertion_edits import DECLARED, Edit, kinds_of
 from proctor.judge.checks.inverted_tests.locate_tests import EditableTest, find_units, whole_files
 from proctor.judge.checks.inverted_tests.random_rounds import Round, evaluate, lacks_results
 from proctor.judge.checks.inverted_tests.sandbox_rounds import (
@@ -35,7 +36,6 @@ from proctor.judge.checks.inverted_tests.sandbox_rounds import (
     sha256_of,
     start_of,
 )
-from proctor.judge.checks.inverted_tests.source_edits import DECLARED, Edit, kinds_of
 from proctor.judge.checks.inverted_tests.variant_pool import (
     ENOUGH_KINDS,
     WHOLE_CHECK,

@@ -20,9 +20,9 @@ from typing import Any
 from proctor.author.flaky_tests import Screened
 from proctor.base.dataclass_fields import field_items
 from proctor.base.errors import BrokenSeal
-from proctor.execute.home import Home
+from proctor.execute.proctor_home import Home
 from proctor.record.chained_log import ChainedLog, Entry
-from proctor.study.pilot.ledger.charges import Charge, screened
+from proctor.study.pilot.ledger.costs_besides_runs import Charge, screened
 from proctor.study.pilot.ledger.interim_look import Look, look_from
 from proctor.study.pilot.ledger.machine_identity import Change
 from proctor.study.pilot.plan.frozen_plan import AMENDMENT, JOURNAL, Plan, journal_log

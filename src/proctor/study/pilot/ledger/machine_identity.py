@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 import proctor
 from proctor.base.canonical import digest
 from proctor.base.dataclass_fields import field_items
-from proctor.conduct.machine import Machine
+from proctor.conduct.machine_setup import Machine
 from proctor.contract.model import Contract
 from proctor.execute.sandbox.sandbox_registry import isolation_of
 

@@ -24,7 +24,7 @@ from proctor.base.canonical import sha256
 from proctor.base.errors import BrokenSeal, ProctorError
 from proctor.conduct.batch.spending_limits import spent_by, spent_usd
 from proctor.conduct.run.lifecycle import STOPPED
-from proctor.execute.home import Home
+from proctor.execute.proctor_home import Home
 from proctor.judge.human_review import risks
 from proctor.judge.run_report import comparability
 from proctor.judge.run_verdict import HARNESS, INVALID, SAFETY_CODES, SUCCESS

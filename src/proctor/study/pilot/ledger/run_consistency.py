@@ -22,7 +22,7 @@ from typing import Any
 
 from proctor.base.errors import BrokenSeal, InfrastructureFault, ProctorError, UsageFault
 from proctor.conduct.batch.batch_record import batches_of
-from proctor.execute.home import Home
+from proctor.execute.proctor_home import Home
 from proctor.judge.manifest_differences import differences
 from proctor.record.run_directory import RunDirectory
 from proctor.study.pilot.ledger.interim_analysis import family, pairs_of

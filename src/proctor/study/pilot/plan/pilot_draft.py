@@ -10,15 +10,15 @@ from typing import Any
 
 from proctor.author.task_complexity import complexity
 from proctor.base.errors import ContractError, Mistake, ProctorError, UsageFault
-from proctor.conduct.machine import Machine, open_machine
+from proctor.conduct.machine_setup import Machine, open_machine
 from proctor.conduct.session.agent_selection import asked_agent, kind_of, require_agent
 from proctor.conduct.session.agent_setup import identified_agent, refuse_secrets_in_files
 from proctor.conduct.session.model_options import read_prices, require_prices
 from proctor.contract.model import Contract
 from proctor.execute.agents.interface import AgentDescription
 from proctor.execute.agents.options import option_settings
-from proctor.execute.home import Home
 from proctor.execute.monitor.price_table import PriceTable
+from proctor.execute.proctor_home import Home
 from proctor.record.run_directory import RunDirectory
 from proctor.study.pilot.plan.frozen_plan import Plan, changed_lines, load_plan, plan_folder, refuse_changes
 from proctor.study.pilot.plan.pilot_file import load_pilot

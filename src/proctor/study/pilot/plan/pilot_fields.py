@@ -14,7 +14,7 @@ from proctor.conduct.briefing import MOST_SEED
 from proctor.contract.composite_types import OMITTED, Either, Field, ListOf, MapOf, Shape
 from proctor.contract.scalar_types import Decimal, Flag, Money, Optional, Text, Whole, shown, whole
 from proctor.contract.strict_yaml import Node, Report
-from proctor.contract.text_patterns import ANY, KEY, NAME, TEXT
+from proctor.contract.text_types import ANY, KEY, NAME, TEXT
 from proctor.study.analysis.question import MOST_ALPHA
 from proctor.study.pilot.plan import pilot_model
 

@@ -1,6 +1,6 @@
 """From a pilot file to a :class:`Pilot`, or to every mistake in it at once, each with its line and column.
 
-What one field alone can tell is in ``pilot.fields``; here is what the parts together tell, and whether named files are
+What one field alone can tell is in ``pilot_fields``; here is what the parts together tell, and whether named files are
 there. The contracts themselves are read when the pilot is planned.
 """
 

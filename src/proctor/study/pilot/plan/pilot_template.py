@@ -8,7 +8,7 @@ from pathlib import Path
 
 from proctor.base.errors import UsageFault
 from proctor.base.files import write_whole
-from proctor.contract.text_patterns import NAME
+from proctor.contract.text_types import NAME
 
 TASKS = ("contracts/task-1", "contracts/task-2")
 """The tasks of a pilot file for which no contracts were named."""

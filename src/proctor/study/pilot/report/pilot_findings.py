@@ -25,12 +25,11 @@ from proctor.study.analysis.findings import findings, runs_beside
 from proctor.study.analysis.plain_data import plain_data
 from proctor.study.analysis.question import Extras, Measured, Question
 from proctor.study.index.run_row import row_of
-from proctor.study.pilot.ledger.charges import paid_besides
+from proctor.study.pilot.ledger.costs_besides_runs import paid_besides
 from proctor.study.pilot.ledger.interim_look import Look
 from proctor.study.pilot.ledger.run_consistency import alike, differs, doubts
 from proctor.study.pilot.plan.pilot_model import STAGES
-from proctor.study.pilot.plan.remaining_plan import promised
-from proctor.study.pilot.report.decision_level import cautions, level_of, of_another_length
+from proctor.study.pilot.plan.remaining_power_and_cost import promised
 from proctor.study.pilot.report.pilot_status import bill_of
 from proctor.study.pilot.report.sensitivity_analysis import (
     choices,
@@ -40,6 +39,7 @@ from proctor.study.pilot.report.sensitivity_analysis import (
     with_equal_repeats,
     with_removed_tasks,
 )
+from proctor.study.pilot.report.significance_level import cautions, level_of, of_another_length
 from proctor.study.pilot.report.unconfirmed_successes import agreement, could_be_forged, doubted
 from proctor.study.pilot.running.pilot_state import (
     EMPTY_STAGE,

@@ -12,7 +12,7 @@ from typing import Any
 
 from proctor.execute.monitor.price_table import plain
 from proctor.study.analysis.plain_data import plain_data
-from proctor.study.pilot.ledger.charges import totals
+from proctor.study.pilot.ledger.costs_besides_runs import totals
 from proctor.study.pilot.ledger.interim_analysis import looks_of
 from proctor.study.pilot.ledger.pilot_runs import CHECKS as BEFORE
 from proctor.study.pilot.ledger.pilot_runs import RUNNING, Ledger, Run

@@ -12,9 +12,9 @@ from proctor.conduct.batch.batch_record import Batch, Place
 from proctor.conduct.batch.batch_runs import BatchResult, BatchWatcher, envelopes_of, run_places
 from proctor.conduct.batch.spending_limits import Envelopes
 from proctor.conduct.inverted_pools import ensure_pool
-from proctor.conduct.machine import Machine
+from proctor.conduct.machine_setup import Machine
 from proctor.conduct.run.lifecycle import RunOutcome
-from proctor.conduct.run.model_gateway import ModelPlan
+from proctor.conduct.run.model_connection import ModelPlan
 from proctor.conduct.session.agent_setup import acts_in_sandbox, agent_for, planned_model
 from proctor.execute.agents.interface import Agent
 from proctor.execute.prepare import PreparedBase

@@ -30,14 +30,14 @@ from proctor.conduct.batch.batch_record import (
 )
 from proctor.conduct.batch.batch_runs import BatchResult
 from proctor.conduct.briefing import setting_of
-from proctor.conduct.machine import Machine
-from proctor.conduct.reference_solution import reference_patch
+from proctor.conduct.machine_setup import Machine
+from proctor.conduct.reference_patch import reference_patch
 from proctor.execute.agents.patch_agent import PATCH_BYTES
-from proctor.execute.home import Home
 from proctor.execute.monitor.price_table import plain
+from proctor.execute.proctor_home import Home
 from proctor.execute.requirements import room_problem
 from proctor.study.analysis.plain_data import text_numbers
-from proctor.study.pilot.ledger.charges import charged_by_task, rates_of
+from proctor.study.pilot.ledger.costs_besides_runs import charged_by_task, rates_of
 from proctor.study.pilot.ledger.journal import (
     AcceptedMachine,
     add_machine,

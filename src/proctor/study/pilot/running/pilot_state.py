@@ -12,10 +12,10 @@ from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import Any
 
-from proctor.execute.home import Home
 from proctor.execute.monitor.price_table import plain, total_of
+from proctor.execute.proctor_home import Home
 from proctor.study.pilot.ledger import run_consistency
-from proctor.study.pilot.ledger.charges import REVIEW, Charge, Rates, due, patches, rates_of, reviews
+from proctor.study.pilot.ledger.costs_besides_runs import REVIEW, Charge, Rates, due, patches, rates_of, reviews
 from proctor.study.pilot.ledger.journal import Journal, add_look, read_journal, require_head
 from proctor.study.pilot.ledger.pilot_runs import (
     CHECKS,
@@ -30,8 +30,8 @@ from proctor.study.pilot.ledger.run_consistency import departures, require_noted
 from proctor.study.pilot.plan.frozen_plan import Plan
 from proctor.study.pilot.plan.pilot_model import STAGES
 from proctor.study.pilot.plan.randomisation import Slot
-from proctor.study.pilot.plan.remaining_plan import power_of
-from proctor.study.pilot.running.criteria import CAPS, Criterion
+from proctor.study.pilot.plan.remaining_power_and_cost import power_of
+from proctor.study.pilot.running.cap_criteria import CAPS, Criterion
 from proctor.study.pilot.running.stage_criteria import Facts, entry, exit_
 from proctor.study.pilot.running.stopping_rules import (
     EFFICACY,

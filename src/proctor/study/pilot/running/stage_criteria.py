@@ -28,7 +28,7 @@ from proctor.execute.monitor.price_table import plain, total_of
 from proctor.judge.run_verdict import FAILURE, SUCCESS
 from proctor.study.pilot.ledger.journal import Screen
 from proctor.study.pilot.ledger.pilot_runs import FAILED, Ledger, Run, run_that_fills
-from proctor.study.pilot.running.criteria import Criterion, caps
+from proctor.study.pilot.running.cap_criteria import Criterion, caps
 from proctor.study.pilot.running.stopping_rules import Account, Next, Stop, methods_of, run_cap
 from proctor.study.statements import Statement, statement
 

@@ -22,7 +22,7 @@ from proctor.base.dataclass_fields import field_items
 from proctor.conduct.batch.spending_limits import least_usd
 from proctor.execute.monitor.price_table import plain, total_of
 from proctor.study.analysis.plain_data import plain_data
-from proctor.study.pilot.ledger.charges import PEOPLE
+from proctor.study.pilot.ledger.costs_besides_runs import PEOPLE
 from proctor.study.pilot.ledger.interim_analysis import look_at, looks_of
 from proctor.study.pilot.ledger.interim_look import Look
 from proctor.study.pilot.ledger.pilot_runs import Ledger, Run
