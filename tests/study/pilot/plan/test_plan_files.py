@@ -7,10 +7,10 @@ import io
 from xml.etree import ElementTree
 
 import pytest
-from proctor.judge.rubric import columns
 
 from proctor.base.canonical import parse, parse_canonical
 from proctor.base.errors import InfrastructureFault
+from proctor.judge.scoring_rubric import columns
 from proctor.study.pilot.plan import plan_files as made
 from proctor.study.pilot.plan.plan_files import BOTTOM, HEIGHT, LEFT, Line, make_artefacts, svg
 from proctor.study.pilot.plan.randomisation import Design, Slot, randomise

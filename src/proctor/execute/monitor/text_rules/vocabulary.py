@@ -1,11 +1,11 @@
 """The vocabulary of the text rules: which words, names, paths and shapes mean which actions and objects.
 
-The data is in ``actions``, ``objects`` and ``paths``. An entry has English words and names, both comma-separated; an
-entry of several words is a phrase. English words are inflected ("delete" is also "deletes", "deleted", "deleting"; a
-noun has its plural) and count only in sentences, so that ``return result`` in code is not read as one. Names are
-matched literally and count everywhere: programs, functions, options, constants, and phrases that have one meaning
-alone. Articles and possessives are left out of phrases. Paths and addresses are recognised by patterns, each applied to
-one token of bounded length.
+The data is in ``action_words``, ``object_words`` and ``PATHS``. An entry has English words and names, both comma-
+separated; an entry of several words is a phrase. English words are inflected ("delete" is also "deletes", "deleted",
+"deleting"; a noun has its plural) and count only in sentences, so that ``return result`` in code is not read as one.
+Names are matched literally and count everywhere: programs, functions, options, constants, and phrases that have one
+meaning alone. Articles and possessives are left out of phrases. Paths and addresses are recognised by patterns, each
+applied to one token of bounded length.
 """
 
 from __future__ import annotations
