@@ -35,7 +35,7 @@ def without_streams(home: Path, closing: str, *arguments: str) -> subprocess.Com
     return subprocess.run(command, env=environment, capture_output=True, timeout=300)
 
 
-@pytest.mark.parametrize("arguments", [("--help",), ("runs",), ("runs", "--json"), ("schema",), ("taxonomy",)])
+@pytest.mark.parametrize("arguments", [("--help",), ("agents",), ("runs", "--json"), ("schema",), ("taxonomy",)])
 def test_a_command_whose_output_is_closed_ends_without_a_message(
     tmp_path: Path, closed: int, arguments: tuple[str, ...]
 ) -> None:
@@ -55,7 +55,7 @@ def test_runs_go_on_when_no_one_reads_their_progress(tmp_path: Path, closed: int
     assert done.stdout.count(b"failure") == 2
 
 
-@pytest.mark.parametrize("arguments", [("runs",), ("runs", "--json"), ("query", "--columns", "--csv"), ("--help",)])
+@pytest.mark.parametrize("arguments", [("agents",), ("runs", "--json"), ("query", "--columns", "--csv"), ("--help",)])
 def test_a_command_without_standard_output_says_nothing(tmp_path: Path, arguments: tuple[str, ...]) -> None:
     done = without_streams(tmp_path, "<&- >&-", *arguments)
     assert (done.returncode, done.stderr) == (0, b"")

@@ -73,18 +73,18 @@ def test_a_pilot_is_reported_again_byte_by_byte_held_against_another_and_refused
     found = report(proctor, pilot, "--against", tmp_path / "again")
     rows = {row["agent"]: row["difference"]["value"] for row in found["versus"]["rows"]}
     assert rows == {"fixer": 0.0, "idler": 0.0, "noop": 0.0, "reference": 0.0}
-    assert "Compared on 3 tasks" in found["versus"]["notes"][0]
+    assert found["versus"]["notes"][0] == {"code": "shared-tasks", "tasks": 3}
     many = int(found["plan"]["projection"]["points"][-1][0])
-    assert found["versus"]["notes"][1] == f"Both are made from the same {many} runs."
-    assert found["versus"]["name"] == f"A trial, as an earlier report has it with {many} runs"
+    assert found["versus"]["notes"][1] == {"code": "same-runs", "runs": many}
+    assert found["versus"]["name"] == "A trial"
     counts = {"planned": many, "counted": many, "planned_for_removed": 0}
     assert found["progress"] == {**counts, "complete": True, "removed": [], "held_up": None}
     over = proctor("pilot", "report", pilot, "--against", pilot.with_suffix(".report"))
     assert (over.returncode, "would be written over" in over.stderr) == (2, True)
     told = proctor("pilot", "report", pilot, "--against", tmp_path / "again").stdout
-    assert f"against {found['versus']['name']}:\n  fixer: 100.0% (" in told
+    assert f"against A trial (earlier report, {many} runs):\n  fixer: 100.0% (" in told
     assert told.count(" after, +0.0 (") == 4, "a line for each agent and baseline"
-    assert f"\n  Both are made from the same {many} runs.\n" in told
+    assert f"\n  Both reports are about the same {many} runs.\n" in told
     assert "not complete" not in told
     assert told.startswith("Does it work?\n")
     for text in (told, first["report.md"].decode(), first["report.html"].decode()):

@@ -66,7 +66,7 @@ def test_a_broken_oracle_holds_the_pilot_up_until_it_is_removed_with_evidence(
     removed = removal(proctor, file, "broken", "broken-oracle", noop)
     assert removed.returncode == 0, removed.stderr
     record = json.loads(removed.stdout)
-    assert record["found"] == f"{noop} changed nothing and is a success"
+    assert record["found"] == {"code": "no-op-succeeded", "run": noop}
     assert record["after_runs"] == 6
     assert [one["run"] for one in record["evidence"]] == [noop]
     code, answer = run(proctor, file)
@@ -115,7 +115,7 @@ def test_an_interrupted_pilot_says_how_it_goes_on(proctor: Proctor, make_contrac
     assert after["busy"] is False and after["running"] == []
     assert after["verdict"] == "open"
     told = proctor("pilot", "status", file).stdout
-    assert "\nwaiting   nobody runs stage one; proctor pilot run PILOT goes on\n" in told
+    assert "\nwaiting   stage one is not running; proctor pilot run PILOT continues\n" in told
     file.rename(tmp_path / "moved.yaml")
     moved = proctor("pilot", "status", file)
     assert moved.returncode == 0 and "\nchanged   the pilot file is not there\n" in moved.stdout, moved.stderr
@@ -130,17 +130,17 @@ def test_status_for_people(proctor: Proctor, make_contract: Any, tmp_path: Path)
     planned(proctor, file)
     fresh = proctor("pilot", "status", file)
     assert fresh.returncode == 0, fresh.stderr
-    assert "stage one not begun" in fresh.stdout and "refused" not in fresh.stdout and "never tried" in fresh.stdout
+    assert "stage one not begun" in fresh.stdout and "refused" not in fresh.stdout and "not tried" in fresh.stdout
     assert "changed" not in fresh.stdout
     nowhere = proctor("pilot", "status", file, PROCTOR_HOME=str(tmp_path / "nowhere"))
     assert nowhere.returncode == 0 and not (tmp_path / "nowhere").exists(), "no home is made to look at a pilot"
     write_pilot(tmp_path, [tmp_path / "contracts" / "one"], **FEW)
     other = proctor("pilot", "status", file)
     assert other.returncode == 0 and "\nchanged   tasks[two]: removed\n" in other.stdout, other.stdout
-    assert "proctor pilot run refuses it" in other.stdout
+    assert "proctor pilot run refuses the pilot" in other.stdout
     refused = proctor("pilot", "run", file)
     assert refused.returncode == 2 and "\n  tasks[two]: removed\n" in refused.stderr
-    assert "only proctor pilot remove takes out a task" in refused.stderr and "caps" not in refused.stderr
+    assert "only proctor pilot remove can remove a task" in refused.stderr and "caps" not in refused.stderr
     write_pilot(tmp_path, [tmp_path / "contracts" / "one", tmp_path / "contracts" / "two"], **FEW)
     assert run(proctor, file)[0] == 0
     journal = file.with_suffix(".plan") / "journal.jsonl"

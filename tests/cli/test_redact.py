@@ -78,11 +78,11 @@ def test_every_reading_that_is_refused_stands_in_the_log(proctor: Proctor, tmp_p
     jo = ("--identity", tmp_path / "jo.key")
     asked: dict[tuple[str | Path, ...], str] = {
         ("--token", tmp_path / "large", *jo): "larger than 8192 bytes",
-        ("--token", tmp_path / "deep", *jo): "no token",
-        ("--token", tmp_path / "text", *jo): "no token",
+        ("--token", tmp_path / "deep", *jo): "not a token",
+        ("--token", tmp_path / "text", *jo): "not a token",
         ("--token", tmp_path / "link", *jo): "cannot be read",
         ("--token", tmp_path / "none", *jo): "cannot be read",
-        ("--token", tmp_path, *jo): "no token",
+        ("--token", tmp_path, *jo): "not a token",
         (vault, *jo): "why",
         (vault, *jo, "--why", "\udcff"): "",
         ("\udcff", *jo, "--why", "x"): "no such entry",

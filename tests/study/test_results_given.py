@@ -42,7 +42,11 @@ def test_a_word_that_no_row_has_is_refused(options: dict[str, Any], told: str, t
 def test_words_and_rows_that_are_wrong_are_told_together(tmp_path: Path) -> None:
     fault = refused(tmp_path, f"{ENDS}b,t,True,done\n", success=("yes",), timeout=("foo", "late"))
     first, second, third = fault.message.splitlines()
-    assert "'yes'" in first and "'foo'" in second and third.startswith("r.csv:5: the attempt of 'b' at 't' stands")
+    assert (
+        "'yes'" in first
+        and "'foo'" in second
+        and third.startswith("r.csv:5: the attempt of 'b' at 't' is already at line 4")
+    )
     assert fault.hint.startswith("give a value that the column has") and "correct these rows" in fault.hint
 
 

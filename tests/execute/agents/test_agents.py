@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from proctor.base.errors import UsageFault
 from proctor.execute.agents import registry
-from proctor.execute.agents.interface import Agent, AgentRequest
-from proctor.execute.agents.patch_agent import NoopAgent
+from proctor.execute.agents.interface import AgentRequest
 from proctor.execute.agents.registry import make_agent
 
 
@@ -52,14 +50,6 @@ def test_a_patch_agent_is_identified_by_its_bytes(tmp_path: Path) -> None:
     first = make_agent(AgentRequest("patch", str(path))).describe()
     path.write_bytes(b"two")
     assert make_agent(AgentRequest("patch", str(path))).describe().digest != first.digest
-
-
-def test_a_plug_in_comes_in_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
-    def plug_ins() -> dict[str, Callable[[AgentRequest], Agent]]:
-        return {"mine": lambda request: NoopAgent()}
-
-    monkeypatch.setattr(registry, "plug_ins", plug_ins)
-    assert make_agent(AgentRequest("mine")).describe().kind == "noop"
 
 
 @pytest.mark.parametrize(

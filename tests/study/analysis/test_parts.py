@@ -172,7 +172,9 @@ def test_without_a_success_there_is_no_cost_of_one() -> None:
     assert found["headline"]["cost"] == [
         {"code": "agent-cost", "agent": "x", "per_run_usd": 1.5, "per_success_usd": None, "unit": "USD"}
     ]
-    assert findings(table({"x": {"a": [1], "b": [0]}}))["headline"]["cost"] == "The cost of x is not known."
+    assert findings(table({"x": {"a": [1], "b": [0]}}))["headline"]["cost"] == [
+        {"code": "agent-cost-unknown", "agent": "x"}
+    ]
 
 
 def test_costs_and_times_are_told_with_their_quartiles() -> None:

@@ -33,6 +33,15 @@ from tests.study.pilot.pilot_cases import SPOILT, UNSAFE, run_of
 
 Says = Callable[[Place, int], Mapping[str, Any]]
 
+POWER = {
+    "supported": True,
+    "question": {"tasks": 6, "level": "0.05", "effect": "0.3", "power": "0.8"},
+    "rows": [
+        {"power": "0.9", "icc": "0.1", "correlation": "0", "simulated": {"power": "0.9", "low": "0.8", "high": "1"}}
+    ],
+    "tasks_that_would_do": 6,
+}
+
 
 class Stage:
     """A pilot whose runs are made up: ``says`` tells how the attempt of that number at a place comes out."""
@@ -43,7 +52,7 @@ class Stage:
         self.pilot = load_pilot(write_pilot(folder, contracts, **parts))
         self.suite = load_suite(self.pilot, lambda contract: "")
         protocol = protocol_of(self.pilot, self.suite, lambda method: "" if method.baseline else "d", None)
-        power = canonical({"supported": True, "why": "enough"})
+        power = canonical(POWER)
         order = to_csv(randomise(design_of(protocol)))
         self.plan = freeze(folder / "plan", protocol, lambda: {"randomisation.csv": order, "power.json": power})
         self.says: Says = lambda place, number: {}

@@ -150,14 +150,14 @@ def test_no_run_is_taken_away_or_doubled_and_no_amendment_taken_back(
             assert all(word in done.stderr for word in words) and "Traceback" not in done.stderr, done.stderr
 
     def deviations() -> list[str]:
-        found: list[str] = json.loads(proctor("pilot", "status", file, "--json").stdout)["deviations"]
+        found: list[str] = english(json.loads(proctor("pilot", "status", file, "--json").stdout)["deviations"])
         return found
 
     made = runs_in(home)
     assert not [words for words in deviations() if "agent" in words or "sealed for" in words]
     lost = next(one for one in made if one["method"] == "idler")
     shutil.move(lost["path"], tmp_path / lost["run"])
-    refused(lost["run"], "never made again")
+    refused(lost["run"], "never repeated")
     shutil.move(tmp_path / lost["run"], lost["path"])
     assert run(proctor, file)[0] == 0 and len(runs_in(home)) == len(made)
 
@@ -170,7 +170,7 @@ def test_no_run_is_taken_away_or_doubled_and_no_amendment_taken_back(
     old = [json.loads(line)["record"] for line in journal.read_text().splitlines()]
     anchor = json.loads(proctor("pilot", "status", file, "--json").stdout)["pilot"].removeprefix("sha256:")
     journal.unlink()
-    refused("the journal was cut", f"it had {len(old)} records and has 0", "put the journal back")
+    refused("the journal was cut", f"it had {len(old)} records and has 0", "restore the journal")
     (home / "pilot-heads.jsonl").unlink()
     for record in old:
         if record["kind"] == "proctor.pilot-screen":
@@ -187,4 +187,4 @@ def test_no_run_is_taken_away_or_doubled_and_no_amendment_taken_back(
     assert any("Amendment 1" in words for words in deviations())
     file.write_bytes(before)
     shutil.move(plan / "amendments", tmp_path / "amendments")
-    refused("amendment 1 is on record and missing", "put it back")
+    refused("amendment 1 is on record and missing", "restore it from a copy")
