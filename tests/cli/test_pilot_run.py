@@ -88,7 +88,7 @@ def test_a_flaky_task_is_screened_and_removed_by_its_screen(
     assert "flakes" in told.stdout and "coin (1 of 3 attempts at adds deviate)" in told.stdout
     removed = removal(proctor, file, "coin", "flaky")
     assert removed.returncode == 0, removed.stderr
-    assert "deviate (journal.jsonl#" in json.loads(removed.stdout)["found"]
+    assert json.loads(removed.stdout)["found"]["code"] == "screen-deviates"
     journal = plan / "journal.jsonl"
     lines = journal.read_bytes().splitlines(keepends=True)
     journal.write_bytes(b"".join(lines[:-2] + lines[-1:]))

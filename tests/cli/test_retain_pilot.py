@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from tests.cli.test_pilot_report import content, report
+from tests.english import english
 from tests.study.pilot.live import IDLER, Proctor, planned, run, runs_in, write_pilot
 
 RISKY = {"name": "fixer", "agent": "command:sed -i 's/a - b/eval(\"a + b\")/' calc.py"}
@@ -16,21 +17,22 @@ RISKY = {"name": "fixer", "agent": "command:sed -i 's/a - b/eval(\"a + b\")/' ca
 
 def check_told(found: dict[str, Any], files: dict[str, bytes]) -> None:
     """What reviewers said, what nobody looked at and what could be forged stands in every form of the report."""
-    caveat = (
-        "The rates count successes that reviewers did not accept: 1 of 3 of fixer (1 rejected). "
-        "Nobody has reviewed the risk indicators of 1 of 3 successes of fixer (security in 1); "
-        "proctor review lists them."
+    caveats = (
+        "The rates count successes that reviewers did not accept: 1 of 3 of fixer (1 rejected).",
+        "The risk indicators of these successes have not been reviewed: 1 of 3 successes of fixer (security in 1). "
+        "proctor review lists them.",
     )
     forged = (
         "3 of 3 tasks are decided by checks whose result the code under test could forge (one, three and two): "
-        "whether successes there are genuine is not shown"
+        "it is not shown that successes there are genuine."
     )
-    assert caveat in found["headline"]["caveats"] and forged in found["cannot"]
+    written = english(found)
+    assert set(caveats) <= set(written["headline"]["caveats"]) and forged in written["cannot"]
     for name in ("report.html", "report.md"):
-        assert caveat in files[name].decode() and forged in files[name].decode(), name
+        assert all(text in files[name].decode() for text in (*caveats, forged)), name
     shown = files["report.html"].decode()
     first = shown.partition("Before you rely on it")[2].partition("<details")[0]
-    assert caveat in first, "it is on the first screen, and not folded away"
+    assert all(caveat in first for caveat in caveats), "it is on the first screen, and not folded away"
     assert "<dt>reviewers</dt><dd>2 (ada and bo)</dd>" in shown
     assert [line["count"] for line in found["bill"]["lines"] if line["of"] == "review"] == [3]
 

@@ -58,7 +58,7 @@ def test_what_was_not_noticed_counts_against_the_whole(mutants: Any) -> None:
 
 def test_every_part_of_the_judging_core_is_named_and_every_test_is_there(mutants: Any, project: Path) -> None:
     modules = {Path(module).stem for module in mutants.modules_of(project)}
-    assert {"check_outcome", "failure_tags", "run_verdict", "scores", "taxonomy"} <= modules
+    assert {"check_decision", "failure_tags", "run_verdict", "scores", "taxonomy"} <= modules
     folder = project / "src" / "proctor" / "execute" / "monitor" / "breakers"
     assert {path.stem for path in folder.glob("*.py")} <= modules
     settings = tomllib.loads((project / "pyproject.toml").read_text("utf-8"))["tool"]["mutmut"]

@@ -21,7 +21,7 @@ from proctor.execute.inputs.interface import InputRequest, NoSuchInput, split_sp
 from proctor.execute.inputs.package_clients import last_words, run_client, unreachable, with_retries
 
 SANDBOX_PYTHON = "/usr/bin/python3"
-PROGRAM = Path(__file__).with_name("pypi_program.py")
+PROGRAM = Path(__file__).with_name("pypi_file_download.py")
 
 NOT_THERE = 2
 """The exit code with which the program says that the index does not list what was asked for."""
