@@ -53,7 +53,7 @@ def test_a_candidate_that_was_named_or_stands_alone_was_not_chosen() -> None:
 
 
 def test_tasks_with_unequal_numbers_of_runs_are_said_to_have_them() -> None:
-    words = "Tasks have unequal numbers of runs: rates count every run, comparisons count every task equally."
+    words = "Tasks have unequal numbers of runs: rates weigh runs, comparisons weigh tasks."
     same: Outcomes = {"x": {"a": [1, None], "b": [0, 1]}, "y": {"a": [1], "b": [0]}}
     more: Outcomes = {"x": {"a": [1, 1], "b": [0]}, "y": {"a": [1], "b": [0]}}
     assert [words in findings(table(one))["headline"]["caveats"] for one in (same, more)] == [False, True]
@@ -112,7 +112,7 @@ def test_an_agent_that_only_tells_its_successes_is_not_adopted(untold: bool) -> 
 def test_places_of_agents_with_one_task_are_not_guessed() -> None:
     outcomes: Outcomes = {"x": {"a": [1] * 10}, "y": {"a": [*[0] * 9, None]}}
     caveats = findings(table(outcomes))["headline"]["caveats"]
-    assert any(text.startswith("1 of 20 runs is without a known outcome") for text in caveats)
+    assert any(text.startswith("1 of 20 runs is unknown") for text in caveats)
     assert not any("the first place" in text for text in caveats)
 
 

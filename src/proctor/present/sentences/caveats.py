@@ -7,7 +7,7 @@ from proctor.present.sentences.phrases import NAMED, Said, Sentences, names, num
 from proctor.study.analysis.question import INTENTION_TO_TREAT, SUCCESS
 
 ENDPOINTS = {
-    SUCCESS: "success over scorable runs. Acceptance errors count as no success; invalid and unknown runs are left out",
+    SUCCESS: "success over scorable runs. Acceptance errors are no success; invalid and unknown runs are left out",
     INTENTION_TO_TREAT: "success over all attempted runs. Every run that is not a success counts against the agent",
 }
 """What each endpoint does with runs that are neither success nor failure."""
@@ -146,7 +146,7 @@ SENTENCES: Sentences = {
     "runs-cut-short": lambda said: f"{_of(said, 'cut short by a cap')}; their time and cost are lower limits.",
     "runs-invalid": lambda said: f"{_of(said, 'invalid')}.",
     "runs-repeated": _repeated,
-    "runs-unknown": lambda said: f"{_of(said, 'without a known outcome')}.",
+    "runs-unknown": lambda said: f"{_of(said, 'unknown')}.",
     "signs-do-not-confirm": lambda said: (
         "The interval of the difference excludes 0, but flipping signs, which assumes less, does not confirm the "
         f"difference ({p_value(said['p'])})."
@@ -155,8 +155,6 @@ SENTENCES: Sentences = {
         f"All {said['tasks']} tasks differ by the same amount. The p value counts their signs ({said['p']:.3f}), but "
         "the interval bounds other tasks and contains 0, so the pair is not separable."
     ),
-    "unequal-runs": lambda said: (
-        "Tasks have unequal numbers of runs: rates count every run, comparisons count every task equally."
-    ),
+    "unequal-runs": lambda said: "Tasks have unequal numbers of runs: rates weigh runs, comparisons weigh tasks.",
     "unknown-is-no-success-in-k": lambda said: "In pass@k and all-of-k an unknown outcome counts as no success.",
 }
