@@ -9,7 +9,7 @@ import pytest
 
 from tests.install.conftest import Files, succeed
 
-RUNNERS = ("pytest", "pytest-xdist", "hypothesis", "jsonschema", "rfc8785")
+RUNNERS = ("pytest", "pytest-xdist", "hypothesis", "jsonschema", "rfc8785", "securesystemslib")
 PARTS = (
     "tests/base/test_canonical.py",
     "tests/cli/test_commands.py",
@@ -22,7 +22,7 @@ PARTS = (
     "tests/study/index",
     "tests/study/stats/test_bootstrap.py",
 )
-"""Tests for every package of the dependencies and the extras; none needs a further package."""
+"""Tests for every package of the dependencies and the extras; none needs a package besides these and the runners."""
 
 
 @pytest.mark.soak

@@ -43,7 +43,7 @@ def test_it_is_near_that_of_scipy() -> None:
     from scipy.stats import bootstrap
 
     data = np.random.default_rng(2).gamma(2, 3, 40)
-    theirs = bootstrap((data,), np.mean, n_resamples=20_000, method="BCa", rng=np.random.default_rng(3))
+    theirs = bootstrap((data,), np.mean, n_resamples=20_000, method="BCa", random_state=np.random.default_rng(3))
     ours = bca(data, lambda samples: samples.mean(axis=1), np.random.default_rng(4), draws=20_000)
     assert ours.low == pytest.approx(theirs.confidence_interval.low, abs=0.05)
     assert ours.high == pytest.approx(theirs.confidence_interval.high, abs=0.05)
