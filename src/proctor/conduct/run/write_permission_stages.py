@@ -61,7 +61,7 @@ class StageControl:
         """The agent has ended: record how many refusals were only counted."""
         self._over.set()
         if self._refused > MOST_RECORDED:
-            self._record_refusal("", "more refusals than are told one by one", self._refused - MOST_RECORDED)
+            self._record_refusal("", "more refusals than are recorded one by one", self._refused - MOST_RECORDED)
 
     def held(self, observation: Observation) -> None:
         """The agent's first attempt to change the workspace waits: open the next stage, unless writing is suspended."""

@@ -1,4 +1,4 @@
-"""Headings and cells of tables that stand for codes: gates, weights, other caps, conditions."""
+"""Headings and cells of tables for codes: gates, weights, other caps, conditions."""
 
 from __future__ import annotations
 

@@ -202,7 +202,7 @@ def test_a_pilot_that_was_given_more_money_was_made_under_one_condition(
     assert proctor("pilot", "amend", file, "--why", "more money").returncode == 0
     assert run(proctor, file)[0] == 0
     found = json.loads(proctor("pilot", "report", file, "--json").stdout)
-    assert not any("condition" in one for one in (*found["headline"]["caveats"], *found["deviations"]))
+    assert not any("condition" in one for one in english([*found["headline"]["caveats"], *found["deviations"]]))
     assert sorted((row["runs"], len(row["differs"])) for row in found["comparability"]) == [(4, 1)] * 3
     recorded = {one["run"]: one["report"]["comparability"]["class"] for one in runs_in(tmp_path / "home")}
     assert {row["class"] for row in found["comparability"]} < set(recorded.values()), "those of the first runs"

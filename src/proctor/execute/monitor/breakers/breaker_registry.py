@@ -167,7 +167,7 @@ def make_breakers(
 
 @dataclass(frozen=True)
 class RecordedBreaker:
-    """Stands for a breaker of a package that is not installed: it repeats what the trace records of it."""
+    """Replaces a breaker of a package that is not installed: it repeats what the trace records of it."""
 
     name: str
     decisions: Mapping[int, tuple[Trip, ...]]

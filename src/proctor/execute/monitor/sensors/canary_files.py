@@ -217,7 +217,7 @@ class CanaryWatch:
             raise
         self._threads = (
             threading.Thread(target=self._watch, name="proctor-canaries", daemon=True),
-            threading.Thread(target=self._notify_more, name="proctor-canaries-tell", daemon=True),
+            threading.Thread(target=self._notify_more, name="proctor-canaries-notify", daemon=True),
         )
         for thread in self._threads:
             thread.start()

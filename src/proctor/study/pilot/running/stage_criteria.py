@@ -60,7 +60,7 @@ def unproven(runs: Iterable[Run], methods: Iterable[str]) -> Iterator[Statement]
 
 NOOP, REFERENCE, HUMAN = "noop", "reference", "human"
 NOT_TRIED = "not-tried"
-"""Stands for the status where a task was never tried."""
+"""The status of a task that was not tried."""
 
 
 @dataclass(frozen=True)
