@@ -88,7 +88,7 @@ def measure(directory: Path, *, quick: bool) -> list[Row]:
 
 
 OTHERS: dict[str, Interval] = {
-    "Korn-Graubard to the letter": lambda successes, trials: cluster_rate(successes, trials, plain=True),
+    "Korn-Graubard, unchanged": lambda successes, trials: cluster_rate(successes, trials, plain=True),
     "t over tasks": cluster_t,
     "t on the logit scale": logit,
     "Wilson over runs": lambda successes, trials: wilson(sum(successes), sum(trials)),

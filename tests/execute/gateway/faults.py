@@ -257,7 +257,7 @@ FAULTS: Mapping[str, Fault] = {
         Fault("credit", "402: there is no credit left", "credentials", _status(402, "Insufficient balance"), SETUP),
         Fault("forbidden", "403: the key may not use this", "credentials", _status(403, "Permission denied"), SETUP),
         Fault("model-404", "404: there is no such model", "not-found", _status(404, "model: m"), SETUP),
-        Fault("status-408", "408: the provider gave up waiting", "timeout", _status(408, "Request timeout")),
+        Fault("status-408", "408: the provider stopped waiting", "timeout", _status(408, "Request timeout")),
         Fault("status-409", "409: a conflict inside the provider", "upstream", _status(409, "Conflict")),
         Fault("status-413", "413: the request is too large", "context-overflow", _status(413, "Too large"), SETUP),
         Fault(
