@@ -242,7 +242,7 @@ def exit_codes() -> str:
         2: "usage, or a contract that cannot be used",
         3: "infrastructure: the machine, a registry or the harness failed, or a verdict could not be reached",
         4: "integrity: evidence is missing, changed or out of order",
-        130: "interrupted, and left at once: a command without runs, or a second Ctrl-C during one that has any",
+        130: "interrupted: a command without runs, or a second Ctrl-C during a command with runs",
     }
     kinds: dict[int, list[str]] = {code: [] for code in words}
     for name, kind in vars(errors).items():

@@ -204,7 +204,7 @@ def test_the_model_of_an_agent_file_is_not_replaced_in_silence(
     refused = proctor(*common, "--model", "scripted/other")
     assert refused.returncode == 2, refused.stdout
     assert "--model scripted/other: no agent uses it: own.yaml has the model scripted/own" in refused.stderr
-    assert "leave out --model scripted/other, or take 'model' out of own.yaml" in refused.stderr
+    assert "leave out --model scripted/other, or remove 'model' from own.yaml" in refused.stderr
     both = proctor(*common, "--model", "scripted/own", "--model", "scripted/other")
     assert both.returncode == 2 and "--model scripted/other: no agent uses it" in both.stderr
     assert not list((tmp_path / "home").glob("runs/*")), "nothing has begun"
@@ -257,7 +257,7 @@ def test_what_an_agent_file_cannot_have_is_said_before_anything_is_installed(pro
     assert half.returncode == 2 and "pi@: the version after the '@' is missing" in half.stderr
     agent_file(tmp_path, "plain.yaml", agent="builtin")
     nothing = proctor("agents", "install", "plain.yaml")
-    assert nothing.returncode == 0 and nothing.stdout.startswith("nothing to install: what plain.yaml names")
+    assert nothing.returncode == 0 and nothing.stdout.startswith("nothing to install: plain.yaml is part of")
     assert nothing.stdout.count("\n") == 1
     assert json.loads(proctor("agents", "install", "plain.yaml", "--json").stdout)["installed"] == []
 

@@ -165,7 +165,7 @@ def test_an_option_about_a_column_that_is_not_there_is_not_passed_over(
     assert run_command(["analyse", str(path), option, value]) == 2
     told = capsys.readouterr().err
     assert f"plain.csv: {option} needs a column of the {role}, and none was found" in told
-    assert f"say which it is by --{role} COLUMN" in told
+    assert f"name it with --{role} COLUMN" in told
 
 
 def test_columns_are_named_by_option(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -195,7 +195,7 @@ BAD = {
     "a cap without an end": (["results.csv", "--what-if-seconds", "inf"], "--what-if-seconds is inf"),
     "three tokens": (["results.csv", "--tokens", "a,b,c"], "--tokens names 3 columns"),
     "a weight without a number": (["results.csv", "--weight", "easy"], "--weight 'easy' has no number"),
-    "a threshold that is none": (["results.csv", "--success", "<1"], "'<1' is no threshold"),
+    "a threshold that is none": (["results.csv", "--success", "<1"], "'<1' is not a threshold"),
     "a file for a folder": (["results.csv", "--out", "results.csv"], "this is a file"),
     "a folder below a file": (["results.csv", "--out", "results.csv/out"], "nothing can be written here: Not a direct"),
     "a folder nowhere": (["absent.csv", "--out", "/proc/none/out"], "nothing can be written here"),

@@ -49,7 +49,7 @@ def test_units_and_dollars_are_not_added(proctor: Proctor, batch: str) -> None:
     runs = [run["run"] for run in json.loads(proctor("runs", "--json").stdout)["runs"]]
     done = proctor("cost", *runs)
     assert (done.returncode, done.stdout) == (2, "")
-    assert "the runs are priced in units and in USD" in done.stderr
+    assert "the costs of the runs are in units and in USD" in done.stderr
 
 
 def test_a_price_far_behind_the_point_is_not_shown_as_nothing(proctor: Proctor, make_contract: Any) -> None:

@@ -80,7 +80,7 @@ def test_a_pilot_is_reported_again_byte_by_byte_held_against_another_and_refused
     counts = {"planned": many, "counted": many, "planned_for_removed": 0}
     assert found["progress"] == {**counts, "complete": True, "removed": [], "held_up": None}
     over = proctor("pilot", "report", pilot, "--against", pilot.with_suffix(".report"))
-    assert (over.returncode, "would be written over" in over.stderr) == (2, True)
+    assert (over.returncode, "would be overwritten" in over.stderr) == (2, True)
     told = proctor("pilot", "report", pilot, "--against", tmp_path / "again").stdout
     assert f"against A trial (earlier report, {many} runs):\n  fixer: 100.0% (" in told
     assert told.count(" after, +0.0 (") == 4, "a line for each agent and baseline"

@@ -200,10 +200,10 @@ def test_the_page_shows_what_is_printed(proctor: Proctor, project: Path) -> None
         ((), "give a query or --columns"),
         (("--columns", "select 1"), "give a query or --columns"),
         (("select 1", "--json", "--csv"), "--json, --csv and --table exclude each other"),
-        (("",), "SELECT: there is no question"),
+        (("",), "SELECT: the query is empty"),
         (("selec",), 'SELECT: Parser Error: syntax error at or near "selec"'),
         (("select * from walks",), "SELECT: Catalog Error: Table with name walks does not exist"),
-        (("copy runs to 'out.csv'",), "SELECT: only a SELECT can be asked, not COPY"),
+        (("copy runs to 'out.csv'",), "SELECT: only a SELECT can be executed, not COPY"),
         (("select * from read_text('contracts')",), "SELECT: Permission Error"),
         (
             (

@@ -98,7 +98,7 @@ def test_an_event_that_is_shortened_can_be_printed_whole(proctor: Proctor, make_
     proctor("run", make_contract(checks=[check]), "--agent", "noop")
     short = proctor("trace", "last", "--type", "check.decided", "--type", "check.finished")
     cut = sum("..." in line for line in short.stdout.splitlines())
-    assert cut and re.fullmatch(f"{cut} events? shortened; --full prints them whole\n", short.stderr)
+    assert cut and re.fullmatch(f"{cut} events? shortened; --full prints them completely\n", short.stderr)
     full = proctor("trace", "last", "--type", "check.finished", "--full")
     assert full.stderr == ""
     rest = [line for line in full.stdout.splitlines() if not line.endswith(" check.finished")]

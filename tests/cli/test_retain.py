@@ -232,7 +232,7 @@ def test_an_act_can_be_signed_and_finished_after_a_crash(scene: Scene, tmp_path:
         (scene.path / name).write_bytes(scene.before[f"{scene.path}/{name}"])
     assert scene.status() == "partial"
     unfinished = scene.proctor("verify", scene.id).stdout
-    assert "not removed yet: workspace/final.patch, events.jsonl; the same proctor retain" in unfinished
+    assert "not removed yet: workspace/final.patch, events.jsonl; repeat the same proctor retain" in unfinished
     later = scene.proctor("retain", scene.id, "--tier", "long-term", "--approve", "kim", "--why", "mine")
     assert (
         later.returncode == 0 and ": already long-term since " in later.stdout and "by jo: case closed" in later.stdout

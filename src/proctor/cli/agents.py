@@ -88,18 +88,18 @@ def install(names: tuple[str, ...], lock_file: Path | None, json_: bool) -> None
 
     They are installed into Proctor's home, and none of their code runs outside a sandbox. AGENT is a name, or
     NAME@VERSION for another release, which is installed in addition to the usual one. With an agent file (FILE.yaml)
-    its agent and its MCP servers are installed. Agents that are installed already stay as they are; an interrupted
+    its agent and its MCP servers are installed. Agents that are already installed are not changed; an interrupted
     installation continues.
     """
     wanted = [one for name in names for one in _wanted(name)]
     lock = _read_lock(lock_file) if lock_file else None
     if lock is not None and len(wanted) > 1:
-        raise UsageFault("a lock is the lock of one agent", hint="proctor agents install NAME --lock FILE")
+        raise UsageFault("--lock is the lock of one agent", hint="proctor agents install NAME --lock FILE")
     store = _store()
     installed = []
     for one, beside in wanted:
         if lock is not None and beside and lock.version != one.recipe.version:
-            raise UsageFault(f"the lock is one of version {lock.version}", where=str(lock_file))
+            raise UsageFault(f"the lock is for version {lock.version}", where=str(lock_file))
         found = store.install(one, lambda message: click.echo(message, err=True), lock, beside=beside)
         installed.append(_fields(one.name, found))
         if not json_:
@@ -107,7 +107,7 @@ def install(names: tuple[str, ...], lock_file: Path | None, json_: bool) -> None
     if json_:
         print_json({"installed": installed})
     elif not wanted:
-        click.echo(f"nothing to install: what {', '.join(names)} names comes with Proctor or is a program of your own")
+        click.echo(f"nothing to install: {', '.join(names)} is part of Proctor or a program of your own")
 
 
 def _wanted(name: str) -> list[tuple[Installable, bool]]:

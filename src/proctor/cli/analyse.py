@@ -56,7 +56,7 @@ def _once(name: str, metavar: str, text: str) -> Callable[[Any], Any]:
 def _columns(command: Any) -> Any:
     """The options that name columns."""
     what = {
-        "agent": "Column of the agent, or of whatever else is compared.",
+        "agent": "Column of the agent, or of another thing that is compared.",
         "model": "Column of the model; an agent with several models counts as several.",
         "task": "Column of the task.",
         "trial": "Column that numbers repeated attempts at a task.",
@@ -144,7 +144,9 @@ def _reading(options: Mapping[str, Any]) -> Reading:
     columns = {role: str(options[role]) for role in COLUMNS if options[role]}
     tokens = [name for name in str(options["tokens"] or "").split(",") if name]
     if len(tokens) > 2:
-        raise UsageFault(f"--tokens names {len(tokens)} columns", hint="one for all tokens, or two: read, written")
+        raise UsageFault(
+            f"--tokens names {len(tokens)} columns", hint="name one column of all tokens, or two: input and output"
+        )
     columns |= dict(zip(("tokens_in", "tokens_out"), tokens, strict=False))
     cap = options["cap_seconds"]
     if cap is not None and not cap > 0:
@@ -164,14 +166,12 @@ def _check_needs(options: Mapping[str, Any], read: Results) -> None:
     for option, role in NEEDS.items():
         if options[option] not in (None, ()) and role not in read.taken:
             message = f"--{option.replace('_', '-')} needs a column of the {role}, and none was found"
-            raise UsageFault(message, where=read.name, hint=f"say which it is by --{role} COLUMN")
+            raise UsageFault(message, where=read.name, hint=f"name it with --{role} COLUMN")
 
 
 def _question(options: Mapping[str, Any]) -> Question:
     if options["against"] is None and (options["minimum_effect"] is not None or options["candidate"] is not None):
-        raise UsageFault(
-            "a minimum effect or a candidate needs an agent to hold it against", hint="add --against AGENT"
-        )
+        raise UsageFault("--minimum-effect and --candidate need an agent to compare with", hint="add --against AGENT")
     weights = {}
     for text in options["weight"]:
         stratum, _, number = text.rpartition("=")

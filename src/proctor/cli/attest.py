@@ -35,7 +35,7 @@ def command(run: str, key: str, timestamp: Path | None, authority: Path | None, 
     in-toto Statement v1 in a DSSE envelope, stored as attestation.json next to the seal.
     """
     if not key and timestamp is None:
-        raise UsageFault("nothing to do", hint="--key signs the run, --timestamp keeps a time stamp on its attestation")
+        raise UsageFault("nothing to do", hint="--key signs the run, --timestamp adds a time stamp to its attestation")
     if (timestamp is None) != (authority is None):
         raise UsageFault("--timestamp and --authority belong together", hint="give both")
     found = run_store().find(run)

@@ -23,7 +23,7 @@ def command(layers: bool, inputs: bool, agents: bool, json_: bool) -> None:
     """Remove what interrupted runs left behind, and caches.
 
     Removes processes, control groups and temporary files of runs whose harness has ended. Runs themselves are never
-    removed. Layers and inputs that a run uses are kept, and listed.
+    removed. Layers and inputs that a run in progress uses are kept and listed.
     """
     place = home()
     place.create()

@@ -81,7 +81,7 @@ def command(runs: tuple[str, ...], vary: tuple[str, ...], json_: bool) -> int:
     if comparable:
         click.echo("comparable: " + ", ".join(f"{count} {status}" for status, count in counts.items()))
     else:
-        click.echo("NOT comparable: the differences without brackets decide, and nothing is counted together")
+        click.echo("NOT comparable, because of the differences without brackets: the results are not summed")
     return 0 if comparable else 1
 
 

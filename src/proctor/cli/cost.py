@@ -61,7 +61,7 @@ def _of_batch(batch: str) -> list[RunDirectory]:
     whole = load_batch(home(), batch).id
     found = [run for run, _ in runs_of(home(), whole)]
     if not found:
-        raise UsageFault("no run of this batch was begun", where=whole)
+        raise UsageFault("no run of this batch has started", where=whole)
     return found
 
 
@@ -102,7 +102,7 @@ def _several(read: Sequence[tuple[RunDirectory, Spending]], json_: bool) -> None
     currencies = sorted({spent.currency for spent in all_spent})
     if len(currencies) > 1:
         several = " and in ".join(map(_unit, currencies))
-        raise UsageFault(f"the runs are priced in {several}", hint="sum those of one table at once")
+        raise UsageFault(f"the costs of the runs are in {several}", hint="name only runs that use the same price table")
     text = _text if json_ else _short
     phases = [
         {"phase": phase, "part": part, "amount": text(amount)}

@@ -59,15 +59,15 @@ def command(run: str, decision: str, why: str, code: str, to: str, identity_file
     A run that waits for an answer continues (approve), ends (deny), or continues with an earlier state of its workspace
     (rollback). `proctor trace RUN --type workspace.checkpoint` lists the checkpoints.
 
-    Any running run can be ended (stop). Its agent can be frozen (pause) and can continue (resume); the time between
-    does not count as time of the agent.
+    Any running run can be ended (stop). Its agent can be frozen (pause) and can continue (resume); the
+    pause does not count as time of the agent.
     """
     if not why.strip():
         raise UsageFault("the reason is empty", where="--why", hint="say why in a sentence")
     if not CODE.fullmatch(code):
         raise UsageFault(f"not a code: {code[:40]!r}", where="--code", hint="small letters, digits and -")
     if to and decision != "rollback":
-        raise UsageFault(f"--checkpoint goes with rollback, not to {decision!r}")
+        raise UsageFault(f"--checkpoint can only be combined with rollback, not with {decision!r}")
     identity = load_identity(identity_file) if identity_file else None
     found = run_store().find(run)
     decide = _answer if decision in ANSWERS else _act

@@ -1,4 +1,4 @@
-"""``proctor doctor``: what works on this machine, and how to get the rest."""
+"""``proctor doctor``: the parts that work on this machine, and how to get the missing ones."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from proctor.execute.requirements import probe, works
 @click.command(epilog="Example: proctor doctor")
 @as_json
 def command(json_: bool) -> int:
-    """Test what this machine can isolate, and how to get the rest.
+    """Test what this machine can isolate, and list what is missing.
 
-    Exits with 3 when something is missing that every run needs; other commands then stop with the same message. A
-    reduced part is needed by some contracts only, or has a weaker replacement.
+    Exits with 3 when a part is missing that every run needs; commands that need it then stop with the same message. A
+    part is "reduced" if only some contracts need it, or if a weaker replacement is used.
     """
     findings = probe(home())
     if json_:

@@ -30,7 +30,7 @@ _MESSAGES = {
     MACHINE: (NO_VERDICT, HINT),
     MODEL: (
         "no verdict, because of the model's provider or its set-up",
-        "check --model, --endpoint and the key, or start again when the provider is well",
+        "check --model, --endpoint and the key, or start again when the provider is available",
     ),
     AGENT: ("no verdict, because of the agent's command line", "a program must be inside the sandbox"),
 }

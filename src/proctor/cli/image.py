@@ -107,7 +107,9 @@ def inspect(name: str, json_: bool) -> None:
     except EngineFault as fault:
         if fault.status != 404:
             raise
-        raise UsageFault(f"the engine has no image {name!r}", hint="proctor image list shows what there is") from None
+        raise UsageFault(
+            f"the engine has no image {name!r}", hint="proctor image list shows the images of the engine"
+        ) from None
     if json_:
         print_json(_fields(image))
     else:

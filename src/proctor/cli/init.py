@@ -17,7 +17,7 @@ from proctor.contract.scaffold import scaffold
 def command(directory: Path, name: str, json_: bool) -> None:
     """Write a new contract with every field explained.
 
-    DIRECTORY gets a small contract that already passes `proctor validate`. Replace its parts by your own.
+    DIRECTORY gets a small contract that already passes `proctor validate`. Replace its parts with your own.
     """
     written = scaffold(directory, name or directory.absolute().name)
     if json_:

@@ -31,8 +31,8 @@ def command(contracts: tuple[Path, ...], strict: bool, json_: bool) -> int:
 
     If the repository is on this machine, the pinned commit or archive must exist and the reference must apply to it.
     The variants that a check declares (inverted.variants) must apply to its hidden or protected test files. Setup
-    inputs that were fetched before must not contain another version of the project under test. An image that an engine
-    on this machine has must not show such a version, git history, hidden tests or the solution. --json also
+    inputs that were fetched before must not contain another version of the project under test. If an engine on this
+    machine has the image, it must not contain such a version, git history, hidden tests or the solution. --json also
     prints the size of the task and its tier.
     """
     code = 0

@@ -21,12 +21,12 @@ from proctor.execute.inputs.input_cache import InputCache, resolve_contract, wit
 def command(contract: Path, json_: bool) -> None:
     """Pin the inputs of a contract by their digests.
 
-    Fetches what CONTRACT names but does not pin, and writes the digests into contract.lock next to it.
+    Fetches the inputs that CONTRACT names but does not pin, and writes their digests into contract.lock next to it.
 
-    What an earlier lock pinned stays as long as the contract asks for the same; remove the lock to resolve everything
-    again. Setup inputs are searched for other versions of the project under test. If one is found, no lock is written,
-    unless the input gives a reason in accept_copy. The same holds for an image that shows such a version, git history,
-    hidden tests or the solution, unless environment.hide names the paths.
+    Inputs that an earlier lock pinned keep their digests as long as the contract asks for the same; remove the lock to
+    resolve all of them again. Setup inputs are searched for other versions of the project under test. If one is found,
+    no lock is written, unless the input gives a reason in accept_copy. No lock is written either if an image contains
+    such a version, git history, hidden tests or the solution, unless environment.hide names the paths.
     """
     place = home()
     place.create()

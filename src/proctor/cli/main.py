@@ -34,7 +34,7 @@ LEAST_FREE_BYTES = 1 << 20
 SECTIONS = {
     "Start": {
         "demo": "Run three agents on a bundled task, offline; one of them cheats.",
-        "doctor": "Test what this machine can isolate, and how to get the rest.",
+        "doctor": "Test what this machine can isolate, and list what is missing.",
         "init": "Write a new contract with every field explained.",
     },
     "Tasks": {

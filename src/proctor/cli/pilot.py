@@ -178,7 +178,7 @@ def power(
     given: dict[str, Any] = {"tasks": tasks, "runs": runs, "effect": effect, "iccs": icc or None}
     asked = replace(asked, **{name: value for name, value in given.items() if value is not None})
     if asked.rate + asked.effect > 1:
-        what = f"the assumed rate of {asked.rate:g} and an effect of {asked.effect:g} are more than 1"
+        what = f"the assumed rate of {asked.rate:g} plus an effect of {asked.effect:g} is more than 1"
         raise UsageFault(what, where="--effect", hint="ask for a smaller one")
     if curve_:
         return _curve(asked, json_)

@@ -78,7 +78,7 @@ def report(
     folder = out or pilot.with_suffix(".report")
     if against is not None and against.resolve() == folder.resolve():
         hint = "--out FOLDER is the folder of the new report"
-        raise UsageFault("the report to compare with would be written over", where=str(folder), hint=hint)
+        raise UsageFault("the report to compare with would be overwritten", where=str(folder), hint=hint)
     check_folder(folder)
     for line in changed_since(place, pilot, plan):
         click.echo(one_line(f"changed since it was frozen, and not in this report: {line}"), err=True)

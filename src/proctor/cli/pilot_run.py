@@ -65,7 +65,7 @@ def run(
     slots = f" --judge-slots {judge_slots}" if judge_slots else ""
     again = f"proctor pilot run {named}{f' --jobs {jobs}' if jobs > 1 else ''}{slots}"
     if accept_machine is not None and not accept_machine.strip():
-        raise UsageFault("a change of the machine is accepted for a reason", hint='--accept-machine "WHY"')
+        raise UsageFault("the reason for accepting the change of the machine is empty", hint='--accept-machine "WHY"')
     made, plan = planned(here, pilot, plan_)
     require_machine(here, made)
     progress = Progress(*done_of(read_pilot_state(plan, here.home)), quiet=json_, resume=again)
@@ -73,7 +73,7 @@ def run(
         with progress:
             state, stages = conduct_pilot(here, made, plan, progress, jobs, (accept_machine or "").strip(), user_name())
     except Paused:
-        click.echo(f"stopped; the rest is run by: {again}", err=True)
+        click.echo(f"stopped; to run the rest: {again}", err=True)
         return 3
     good = stages[-1].good
     if json_:
@@ -111,7 +111,7 @@ def _tell(state: PilotState, stages: Sequence[Stage], named: str) -> None:
         click.echo(printable(f"not run, the budget of its task is used up: {block[0].task}, repeat {block[0].repeat}"))
     click.echo(f"records: {state.plan.folder}")
     if ledger.held():
-        click.echo(f"next: proctor pilot report {named} writes what the runs say")
+        click.echo(f"next: proctor pilot report {named} writes the report of these runs")
 
 
 def _unmet(criteria: Sequence[Any]) -> str:

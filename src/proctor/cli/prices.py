@@ -53,7 +53,7 @@ def command() -> None:
 )
 @as_json
 def import_(models: tuple[str, ...], day: datetime | None, json_: bool) -> None:
-    """Print a price table for models, by the package genai-prices.
+    """Print a price table for models from the package genai-prices.
 
     Each row names the version of the package, the model that it found, and the day. Rows with a tier apply to calls
     that the provider answers in that tier. Check the table: list prices change, and the package may be out of date.

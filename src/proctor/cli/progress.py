@@ -152,7 +152,7 @@ class Progress(BatchWatcher):
     def unprepared(self, place: Place, error: ProctorError) -> None:
         with self._lock:
             self._done += 1
-            why = error.message.splitlines()[0].removeprefix("not run ")
+            why = error.message.splitlines()[0]
             self._line(f"[{self._done}/{self._total}] {place.contract}: not run: {why}")
             self._draw()
 
@@ -183,15 +183,17 @@ class Progress(BatchWatcher):
     def _interrupt(self, number: int, frame: FrameType | None) -> None:
         """Ask all to stop; the runs notice at their next step. A second interrupt exits at once."""
         if self._stop.is_set():
-            hint = f"; the rest is run by: {self._resume}" if self._resume else ""
-            _write_at_once(f"\nproctor: left at once{hint}\n")
+            hint = f"; to run the rest: {self._resume}" if self._resume else ""
+            _write_at_once(f"\nproctor: stopped without waiting{hint}\n")
             # An exit of Python would first wait for the threads of the runs. A shell reports an end by SIGINT as 130.
             signal.signal(signal.SIGINT, signal.SIG_DFL)
             os.kill(os.getpid(), signal.SIGINT)
             raise SystemExit(INTERRUPTED)  # the first process of a container survives the signal
         self._why = "from the keyboard" if number == signal.SIGINT else f"by {signal.Signals(number).name}"
         self._stop.set()
-        _write_at_once("\nstopping: live agents are ended and their runs sealed; press again to leave at once\n")
+        _write_at_once(
+            "\nstopping: live agents are ended and their runs sealed; press Ctrl-C again to stop without waiting\n"
+        )
         threading.Thread(target=self._end_live, name="stop").start()
 
     def _end_live(self) -> None:

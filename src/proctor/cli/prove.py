@@ -42,12 +42,15 @@ def command(run: str | None, event: int | None, out: Path | None, check: Path | 
     """
     if check is not None:
         if run is not None or event is not None or out is not None:
-            raise UsageFault("--check takes a proof and nothing of a run", hint="proctor prove --check FILE --key KEY")
+            raise UsageFault(
+                "--check needs only a proof: leave out RUN, --event and --out",
+                hint="proctor prove --check FILE --key KEY",
+            )
         return _check(check, key, json_)
     if run is None or event is None:
-        raise UsageFault("which event of which run?", hint="proctor prove RUN --event N, or proctor prove --check FILE")
+        raise UsageFault("name a run and an event", hint="proctor prove RUN --event N, or proctor prove --check FILE")
     if key:
-        raise UsageFault("--key goes with --check", hint="a run is signed by `proctor attest`")
+        raise UsageFault("--key can only be combined with --check", hint="a run is signed by `proctor attest`")
     found = run_store().find(run)
     require_evidence(found)
     proof = prove(found, event)

@@ -49,7 +49,7 @@ def command(
 
     SELECT is one statement over the table `runs`, which has one row for each run of the home directory; --columns lists
     its columns. The index is brought up to date first. Runs without a row (running, cut off, changed after their seal,
-    repeats of others) are listed on standard error with the reason. A query can read only this table, and changes
+    replays of other runs) are listed on standard error with the reason. A query can read only this table, and changes
     nothing.
     """
     if sum((csv_, table_, json_)) > 1:
@@ -136,7 +136,7 @@ def _print_objects(answer: QueryResult) -> None:
 
 
 def _word(value: Any) -> str:
-    """A value in a table for people: a dash for nothing, and no more digits than anybody reads."""
+    """A value in a table for people: a dash for nothing, and no more digits than a reader needs."""
     if value is None:
         return "-"
     return f"{value:.10g}" if isinstance(value, float) else printable(str(_plain(value))).replace("\n", " ")

@@ -36,7 +36,7 @@ def command(file: Path, check: bool, json_: bool) -> int:
         raise UsageFault(error.message, where=str(file)) from None
     if not check:
         if json_:
-            raise UsageFault("--json goes with --check", hint="without it the text itself is printed")
+            raise UsageFault("--json can only be combined with --check", hint="without it the text itself is printed")
         vault = Vault(home().vault)
         sys.stdout.buffer.write(Redactor(vault.key, vault.keeper()).data(data))
         return 0

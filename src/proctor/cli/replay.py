@@ -61,7 +61,9 @@ def files_again(machine: Machine, batch: Batch, manifest: Mapping[str, Any]) -> 
         )
     files = batch.files_of(method)
     if files and not Path(files).is_dir():
-        raise UsageFault("the agent's files are missing", where=files, hint="restore them where they were for the run")
+        raise UsageFault(
+            "the agent's files are missing", where=files, hint="restore them at the path that the run used"
+        )
     if not batch.settings.get("pilot") or kind_of(agent_value) not in WITH_FILES:
         return files
     now = identified_agent(machine, agent_value, files, model, batch.settings_of(method)).digest
@@ -71,9 +73,11 @@ def files_again(machine: Machine, batch: Batch, manifest: Mapping[str, Any]) -> 
         hint = "the batch of the run does not record their path; --acceptance works without them"
         raise UsageFault("the agent's files are missing", where=str(manifest["run"]), hint=hint)
     raise UsageFault(
-        "the agent's files have changed since the run", where=files, hint="bring them back to what the pilot froze"
+        "the agent's files have changed since the run", where=files, hint="restore the files that the pilot froze"
     )
 
+
+OTHER_CONTRACT = "this is not the contract of the run"
 
 NOT_REPEATED = ("jobs", "task_usd", "batch_usd", "pilot", "stage", "retry_invalid")
 """Settings of a batch that a repeated run does not get: it spends nothing, and is not part of a pilot."""
@@ -105,9 +109,9 @@ def command(
     the exit code is 1 if a result differs from the recorded one, and the difference is printed.
     """
     if breakers + acceptance + tools + model > 1:
-        raise UsageFault("one thing is replayed at a time", hint="--breakers, --acceptance, --tools or --model")
+        raise UsageFault("only one part can be replayed at a time", hint="--breakers, --acceptance, --tools or --model")
     if contract is not None and not (acceptance or tools or model):
-        raise UsageFault("--contract goes with --acceptance, --tools or --model")
+        raise UsageFault("--contract needs --acceptance, --tools or --model")
     found = run_store().find(run)
     if acceptance:
         return _judge_again(found, contract, json_)
@@ -149,10 +153,11 @@ def _judge_again(found: RunDirectory, contract: Path | None, json_: bool) -> int
         print_table(["CHECK", "RECORDED", "NOW", ""], [[printable(cell) for cell in row] for row in cells])
     for row in rows:
         for test in row.tests:
-            click.echo(printable(f"{row.check}: {test} has another outcome"))
+            click.echo(printable(f"{row.check}: {test} has a different outcome"))
     if not same and has_hidden_patch(base):
-        click.echo("notice: secrets were taken out of the recorded patch, and a difference may come of that")
-    result_text = "the same outcomes" if same else "DIFFERENT" if rows else "NOT judged again: the contract is another"
+        click.echo("notice: secrets were removed from the recorded patch, which may cause a difference")
+    different = "DIFFERENT" if rows else f"NOT judged again: {OTHER_CONTRACT}"
+    result_text = "the same outcomes" if same else different
     click.echo(f"{found.path.name}: {result_text}")
     return 0 if same else 1
 
@@ -191,15 +196,15 @@ def _act_again(found: RunDirectory, contract: Path | None, json_: bool) -> int:
         return 0 if same else 1
     _print_base(differences)
     for one in result.notices:
-        difference = f"{one.stream} has {one.seen}, recorded was {one.recorded}"
+        difference = f"{one.stream} has {one.seen}; recorded: {one.recorded}"
         click.echo(printable(f"notice: {one.where}: call {one.call}, {one.command}: {difference}: it {one.why}"))
     if result.divergence:
         click.echo(printable(f"{result.where}: {result.divergence}"))
     if result.unheard:
-        click.echo(f"notice: of {counted(result.unheard, 'command')} the output was not recorded and is not compared")
+        click.echo(f"notice: the output of {counted(result.unheard, 'command')} was not recorded and is not compared")
     if result.own:
-        click.echo(f"notice: the agent started {counted(result.own, 'program')} by itself, which were not run again")
-    result_text = _retraced(result, bool(differences)) if base.prepared else "NOT run again: the contract is another"
+        click.echo(f"notice: the agent started {counted(result.own, 'program')} by itself; these are not run again")
+    result_text = _retraced(result, bool(differences)) if base.prepared else f"NOT run again: {OTHER_CONTRACT}"
     click.echo(f"{found.path.name}: {result_text}")
     return 0 if same else 1
 
@@ -253,7 +258,7 @@ def _run_again(found: RunDirectory, contract: Path | None, json_: bool) -> int:
         paths = [contract or Path(asked["contract_path"])]
         batch_id, agents, models = str(asked["batch"]), [str(asked["agent"])], [str(asked["model"])]
     except (KeyError, TypeError, ValueError):
-        raise BrokenSeal("the manifest does not say what was asked for", where=found.path.name) from None
+        raise BrokenSeal("the manifest does not record the options of the run", where=found.path.name) from None
     if not models[0]:
         raise UsageFault("the run had no model", where=found.path.name)
     here = machine()
@@ -284,7 +289,9 @@ def _run_again(found: RunDirectory, contract: Path | None, json_: bool) -> int:
     if not difference and outcome.status != status:
         difference = f"the recorded status is {status}, now it is {outcome.status}"
     if difference and (out_of_memory(found) or out_of_memory(again)):
-        difference += " (the kernel ended processes for lack of memory, which may happen at another place each time)"
+        difference += (
+            " (the kernel ended processes for lack of memory, which may happen at a different place each time)"
+        )
     comparison = Again(difference, divergence, other_orders(again))
     return _print_model(found, base.differences, outcome.run_id, comparison, json_)
 
@@ -310,13 +317,15 @@ def _print_model(found: RunDirectory, base: tuple[Difference, ...], again: str, 
         return 0 if same else 1
     _print_base(base)
     if not again:
-        click.echo(f"{found.path.name}: NOT run again: the contract is another")
+        click.echo(f"{found.path.name}: NOT run again: {OTHER_CONTRACT}")
         return 1
     for order in result.orders:
         click.echo(printable(f"notice: {order.message}"))
     if result.divergence:
         _print_divergence(result.divergence)
-    difference = "the request above is not as recorded" if result.divergence else printable(result.difference)
+    difference = (
+        "the request above differs from the recorded one" if result.divergence else printable(result.difference)
+    )
     message = difference or "the same tool calls and the same status"
     message = message if same else f"DIFFERENT: {message}" if difference else f"{message}, on another base: DIFFERENT"
     click.echo(f"{found.path.name} again as {again}: {message}")

@@ -39,7 +39,7 @@ def command(run: str, print_: bool, json_: bool) -> int:
     else:
         verdict = "DIFFERENT from the sealed report" if result.different else "the same bytes"
         if result.same and result.other_rules:
-            verdict = "the same, except for parts that other rules decide"
+            verdict = "the same, except for parts that depend on the scoring rules"
         click.echo(f"{found.path.name}: {verdict}")
         for line in (*notes(result), *notes_of(found.read_json(found.manifest))):
             click.echo(printable(f"  {line}"))
@@ -52,5 +52,5 @@ def notes(result: Rescoring) -> list[str]:
     if result.other_rules:
         lines.append(f"scored by other rules: {', '.join(result.other_rules)}")
     if result.without:
-        lines.append(f"of an earlier form, without: {', '.join(result.without)}")
+        lines.append(f"written by an earlier version, without: {', '.join(result.without)}")
     return lines

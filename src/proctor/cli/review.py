@@ -61,7 +61,7 @@ def command(
     the sealed run, and changes nothing in the run. Exits with 4 when the evidence or the reviews of a run were changed.
     """
     if not run and (verdict or minutes or by or why):
-        raise UsageFault("a verdict needs the run that it is about", hint="`proctor review` lists the runs")
+        raise UsageFault("name the run of the verdict", hint="`proctor review` lists the runs")
     if run and (all_ or agreement):
         raise UsageFault("--all and --agreement are about all runs", hint="leave the run out")
     if not run:

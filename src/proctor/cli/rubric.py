@@ -28,9 +28,9 @@ def command(runs: tuple[str, ...], csv_: bool, figure_: bool, sensitivity: bool,
     The rubric has the gates, and the weights of the graded, the contract and the pilot score.
     """
     if csv_ + figure_ + sensitivity > 1:
-        raise UsageFault("--csv, --figure and --sensitivity are three different things", hint="give one of them")
+        raise UsageFault("--csv, --figure and --sensitivity exclude each other", hint="give one of them")
     if runs and not (csv_ or sensitivity):
-        raise UsageFault("runs were named and nothing was asked of them", hint="add --csv or --sensitivity")
+        raise UsageFault("runs were named without --csv or --sensitivity", hint="add one of these options")
     if figure_:
         click.echo(figure(rubric()), nl=False)
     elif csv_:
@@ -60,7 +60,9 @@ def _sensitivity(reports: list[Report], json_: bool) -> None:
             f"{len(means)} agents have runs that passed every gate, and a ranking needs two", hint="name more runs"
         )
     if len(used) > 1:
-        raise UsageFault("the contracts of these runs weigh differently", hint="name runs of contracts with one rubric")
+        raise UsageFault(
+            "the contracts of these runs have different weights", hint="name runs of contracts with one rubric"
+        )
     weights = {name: Decimal(value) for name, value in field_items(next(iter(used)))}
     parts = {agent: one for agent, (one, _) in means.items()}
     scores = ranking(parts, weights)

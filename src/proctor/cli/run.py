@@ -126,8 +126,8 @@ WITH_RESUME = frozenset(("contracts", "agents", "jobs", "judge_slots", "retry_in
     "agents",
     multiple=True,
     help="The agent: noop, reference, patch:FILE, 'command:PROGRAM ARGUMENTS', NAME or NAME@VERSION of `proctor "
-    "agents`, or an agent file (FILE.yaml); can be given several times. With --resume only to repeat a text that "
-    "contained a secret, which a batch with --redact-secrets does not store.",
+    "agents`, or an agent file (FILE.yaml); can be given several times. With --resume, give it again only if it "
+    "contained a secret: a batch with --redact-secrets does not store such a value.",
 )
 @click.option("--agent-files", default="", help="A directory that the agent sees at /agent, read-only.")
 @click.option("-n", "--repeats", type=click.IntRange(1, 10_000), default=1, help="Runs of each contract.")
@@ -147,7 +147,7 @@ WITH_RESUME = frozenset(("contracts", "agents", "jobs", "judge_slots", "retry_in
     "--retry-invalid",
     type=click.IntRange(0, 100),
     default=None,
-    help="Repeat a run up to N times if it is invalid for another reason than the agent, such as an outage. The last "
+    help="Repeat a run up to N times if it is invalid for a reason other than the agent, such as an outage. The last "
     "run counts; the others stay as evidence.",
 )
 @click.option(
@@ -250,7 +250,7 @@ def command(
         }.items():
             print_undecided(row["run"], row["contract"], message, row["cause"])
         if result.stopped:
-            click.echo(f"stopped; the rest is run by: {resume_command(plan.batch)}", err=True)
+            click.echo(f"stopped; to run the rest: {resume_command(plan.batch)}", err=True)
     return _code([*plan.earlier, *rows], result.errors, result.stopped or bool(result.refused))
 
 
@@ -259,8 +259,8 @@ def _refuse_new_options() -> None:
     for option in context.command.params:
         name = option.name or ""
         if name not in WITH_RESUME and context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
-            hint = "a batch keeps the options that it was begun with: proctor run --resume"
-            raise UsageFault(f"{option.opts[-1]} does not go with --resume", hint=hint)
+            hint = "a batch keeps the options that it was started with: proctor run --resume"
+            raise UsageFault(f"{option.opts[-1]} cannot be combined with --resume", hint=hint)
 
 
 def _dollars(option: str, text: str) -> str:

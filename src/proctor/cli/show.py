@@ -35,12 +35,12 @@ from proctor.record.verify import verify
 
 STATES = {
     "running": "is still running",
-    "waiting": "is still running and waits for a human (proctor decide)",
+    "waiting": "is still running and waits for an operator (proctor decide)",
     "paused": "is paused by an operator (proctor decide RUN resume)",
     "cut": "was cut off",
     "finished": "is sealed",
     "broken": "was changed after it was sealed",
-    "copy": "contains another run than its name says",
+    "copy": "contains a run with another name",
     "newer": "was written by a newer Proctor",
 }
 """The text for a run without a report, by its state."""
@@ -107,7 +107,9 @@ def command(what: str, output: bool, why: bool, patch: bool, log: str | None, js
             return _print_recorded(run, output, patch, log)
         except (KeyError, TypeError, ValueError, AttributeError):
             require_evidence(run, live=True)
-            raise BrokenSeal("an event is not as Proctor writes it", where=f"{run.path.name}/events.jsonl") from None
+            raise BrokenSeal(
+                "an event does not have the form that Proctor writes", where=f"{run.path.name}/events.jsonl"
+            ) from None
     return _run(run, json_, why)
 
 
@@ -201,7 +203,7 @@ def _show_output(run: RunDirectory) -> int:
 
 def _output(run: RunDirectory) -> int:
     """Print the kept output of the programs that the harness started for the agent; returns how many those were."""
-    require_payloads(run, "nothing that was printed is left")
+    require_payloads(run, "there is no output left")
     invocations = [event for event in read_finished_events(run.events)[0] if event.type == "tool.invocation"]
     for event in invocations:
         for name in ("stdout", "stderr"):
@@ -264,7 +266,7 @@ def _report(report: Report, run: RunDirectory) -> None:
     for line in _options(run):
         click.echo(printable(f"option       {line}"))
     if report.retry_of:
-        click.echo(printable(f"attempt      {report.attempt}, in the place of {report.retry_of}, which is invalid"))
+        click.echo(printable(f"attempt      {report.attempt}, which replaces the invalid run {report.retry_of}"))
     if report.replay_of:
         click.echo(printable(f"replay of    {report.replay_of}, on its recorded answers"))
     whose = "" if report.status == "success" else f" (attributed to {report.attribution})"
@@ -306,7 +308,7 @@ def _report(report: Report, run: RunDirectory) -> None:
     if report.scores:
         pilot = report.scores.pilot.value or "undefined, since no resource was measured"
         contract = report.scores.contract.value
-        line = f"scores       contract {contract}, pilot {pilot}; proctor rubric says what they count"
+        line = f"scores       contract {contract}, pilot {pilot}; proctor rubric explains them"
         click.echo(printable(line))
     _print_left_out(_left_out(run))
     click.echo(f"evidence     {run.path}")
@@ -323,7 +325,7 @@ def _left_out(run: RunDirectory) -> list[dict[str, str]]:
         ]
     except (KeyError, TypeError, AttributeError):
         where = f"{run.path.name}/workspace/changes.json"
-        raise BrokenSeal("is not a list of changes as Proctor writes it", where=where) from None
+        raise BrokenSeal("is not a list of changes in the form that Proctor writes", where=where) from None
 
 
 def _print_left_out(found: list[dict[str, str]]) -> None:
@@ -381,8 +383,8 @@ def _conversation(conversation: Conversation) -> None:
     for refusal in conversation.refusals:
         click.echo(printable(f"declined     {refusal.why.words}, {refusal.evidence}"))
     ran = conversation.programs
-    by_words = f"{ran.words} matched the text of a tool call and {ran.descent} were started by those"
-    matched = f"{ran.order} matched by order only, {ran.unmatched} by nothing"
+    by_words = f"{ran.words} matched by the text of a tool call, {ran.descent} started by matched programs"
+    matched = f"{ran.order} matched only by order, {ran.unmatched} not matched"
     click.echo(printable(f"programs     {by_words}; {matched}"))
     for program in ran.without_cause[:MOST_PROGRAMS]:
         click.echo(printable(f"no cause     {' '.join(program.argv)[:100]}, {program.evidence}"))

@@ -41,7 +41,7 @@ EQUIVALENT_NAME = "equivalent.txt"
 @click.option(
     "--equivalent",
     type=click.Path(path_type=Path, exists=True, dir_okay=False),
-    help=f"A file of mutants that are not faults.  [default: {EQUIVALENT_NAME} next to the contract]",
+    help=f"A list of mutants that are not faults.  [default: {EQUIVALENT_NAME} next to the contract]",
 )
 @as_json
 def command(
@@ -104,12 +104,14 @@ def _print(name: str, found: Strength) -> None:
     for one in found.equivalent:
         click.echo(printable(f"left out {_place(one)}: {one.why}"))
     for name in found.unknown:
-        click.echo(printable(f"listed as no fault, but no mutant: {name}"))
+        click.echo(printable(f"listed as equivalent, but not a mutant: {name}"))
     _print_others(found)
     click.echo(f"caught {found.caught().words()}; patch {found.caught(scope='patch').words()}", nl=False)
     click.echo(f"; alternatives refused {found.false_positives().words()}" if found.tried("alternative") else "")
-    click.echo(f"without a verdict, and in no share: {len(found.undecided('mutant'))} mutants", nl=False)
-    click.echo(f"; left out because the author calls them no faults: {len(found.equivalent)}")
+    click.echo(
+        f"without a verdict, and not counted in these shares: {len(found.undecided('mutant'))} mutants", nl=False
+    )
+    click.echo(f"; left out because the author listed them as equivalent: {len(found.equivalent)}")
 
 
 def _print_others(found: Strength) -> None:

@@ -41,16 +41,16 @@ INDENT = " " * 8
 def command(run: str, types: tuple[str, ...], conversation: bool, full: bool, json_: bool) -> None:
     """Print the events of a run.
 
-    Each event gets one line, and long ones are shortened; --full prints them completely. Of a run that was cut off,
-    every finished event is printed.
+    Each event gets one line, and long ones are shortened; --full prints them completely. For a run that was cut
+    off, every finished event is printed.
 
     If the trace was changed, the events before the change are printed, then the change is reported. The exit code is 4
     for every run that was cut off or changed.
 
     A run in long-term retention still has all its events; payloads that were removed are marked.
 
-    Where the agent talked to a model, each program is followed by the tool call that caused it, and by how the call was
-    found: words, descent or order. Programs that match no tool call are left blank.
+    If the agent called a model, the line of each program ends with the tool call that caused it, and with the method
+    that found the call: words, descent or order. Programs that match no tool call are left blank.
     """
     unknown = [name for name in types if name not in EVENT_TYPES]
     if unknown:
@@ -79,7 +79,7 @@ def command(run: str, types: tuple[str, ...], conversation: bool, full: bool, js
         for line in _whole(event.payload, INDENT) if full and event.salt else ():
             click.echo(one_line(line))
     if cut:
-        click.echo(f"{counted(cut, 'event')} shortened; --full prints them whole", err=True)
+        click.echo(f"{counted(cut, 'event')} shortened; --full prints them completely", err=True)
     if act:
         message = f"the payloads of {act.events} events were removed by a retention act ({act})"
         click.echo(printable(message), err=True)

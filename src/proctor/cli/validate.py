@@ -127,7 +127,7 @@ def _write_back(contract: Contract, derived: tuple[Derived, ...]) -> tuple[str, 
     """
     for one in derived:
         if one.problem:
-            hint = "mend the check or the reference first; the lists stay as they are"
+            hint = "fix the check or the reference first; the lists are unchanged"
             raise UsageFault(f"nothing is derived for {one.check}: {one.problem}", where=contract.name, hint=hint)
     written = []
     for one in derived:
@@ -151,7 +151,7 @@ def print_survey(seen: Surveyed) -> None:
     if seen.screened:
         rows = [
             [
-                *(name, one.check, "FLAKY" if one.flagged else "steady"),
+                *(name, one.check, "FLAKY" if one.flagged else "stable"),
                 *(one.words(), "yes" if one.order_varied else "seeds only"),
             ]
             for one in seen.screened
@@ -159,9 +159,9 @@ def print_survey(seen: Surveyed) -> None:
         print_table(["CONTRACT", "CHECK", "SCREEN", "WHY", "ORDER VARIED"], rows)
     for one in seen.screened:
         if one.tests:
-            click.echo(printable(f"{name}: {one.check}: unsteady tests: {_some(one.tests)}"))
+            click.echo(printable(f"{name}: {one.check}: flaky tests: {_some(one.tests)}"))
         if one.unlisted:
-            click.echo(printable(f"{name}: {one.check}: unsteady, but not listed: {_some(one.unlisted)}"))
+            click.echo(printable(f"{name}: {one.check}: flaky, but not listed: {_some(one.unlisted)}"))
     for one in seen.flagged:
         message = f"{name}: {one.check} is flaky and cannot be in the primary suite: fix it, or use --drop-flaky REASON"
         click.echo(printable(message))
@@ -190,7 +190,7 @@ def _print_lists(name: str, seen: Surveyed) -> None:
             differs = f"{more} not declared, {less} declared and not derived" if more or less else "as declared"
             click.echo(f"{name}: {one.check}: {field}: {len(ids)} derived, {differs}")
         if one.unsteady:
-            click.echo(printable(f"{name}: {one.check}: left out as unsteady: {_some(one.unsteady)}"))
+            click.echo(printable(f"{name}: {one.check}: left out as flaky: {_some(one.unsteady)}"))
         if one.omitted:
             click.echo(f"{name}: {one.check}: {one.omitted} more tests are not listed")
 
@@ -244,8 +244,8 @@ def command(
     Exits with 0 when CONTRACTS are valid, 1 when they are not, and 3 when this machine could not judge some of the
     runs, whatever the result of the others.
 
-    What the checks themselves try (such as looking up a host name, or writing outside the tree) is recorded, and does
-    not count against agents that try the same.
+    Actions of the checks themselves that a policy would report (such as looking up a host name, or writing outside the
+    tree) are recorded, and do not count against agents that do the same.
     """
     if write and not lists:
         raise click.UsageError("--write needs --derive")

@@ -28,7 +28,7 @@ why_option = click.option("--why", required=True, help="What the original is nee
 def command() -> None:
     """Manage the originals of redacted secrets.
 
-    They are encrypted for their recipients, and every reading is recorded in the access log.
+    The originals are encrypted for the recipients of the vault. The access log records every time one is read.
     """
 
 
@@ -74,7 +74,7 @@ def init(identity: Path, json_: bool) -> None:
 def add_recipient(public: Path, identity: Path, json_: bool) -> None:
     """Add a recipient who can read the vault.
 
-    PUBLIC is the public file of the new recipient (NAME age1... HEX). The identity is that of a present recipient.
+    PUBLIC is the public file of the new recipient (NAME age1... HEX). --identity names a current recipient.
     """
     person = load_person(public)
     count = _vault().add_recipient(person, load_identity(identity), SystemClock().wall_ns())
@@ -105,8 +105,8 @@ def token(name: str, identity: Path, why: str) -> None:
 def get(name: str | None, identity: Path, why: str, token_file: Path | None, json_: bool) -> None:
     """Print the original of a placeholder.
 
-    The access log records the request first, granted or refused. NAME is the last part of the placeholder, or all of
-    it.
+    The access log records every request before it is answered, also if it is refused. NAME is the last part of the
+    placeholder, or all of it.
     """
     if (token_file is None) == (name is None):
         raise UsageFault("give the name of an original and --why, or a --token")

@@ -124,7 +124,7 @@ def command(
             )
         if result.not_removed:
             still = ", ".join(result.not_removed)
-            click.echo(printable(f"  not removed yet: {still}; the same proctor retain finishes it"))
+            click.echo(printable(f"  not removed yet: {still}; repeat the same proctor retain command to finish it"))
         for line in (*(notes(replace(scored, different=())) if scored else ()), *notes_of(_manifest(run))):
             click.echo(printable(f"  {line}"))
         for problem in result.problems:
