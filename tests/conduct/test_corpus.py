@@ -33,7 +33,7 @@ def test_i4_earlier_runs_verify_and_rescore(proctor: Proctor, tmp_path: Path, na
     if name in ("report-1d", "report-1e", "report-2", "report-2-success"):
         assert set(said["other_rules"]) <= {"gates.why", "deviations", "replayable", *RULE_FILES}
     shown = proctor("rescore", run.name)
-    for note, words in (("without", "of an earlier form"), ("other_rules", "scored by other rules")):
+    for note, words in (("without", "written by an earlier version"), ("other_rules", "scored by other rules")):
         assert bool(said[note]) == (words in shown.stdout)
 
 

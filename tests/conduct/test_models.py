@@ -62,7 +62,7 @@ def test_a_conversation_is_shown(proctor: Proctor, make_contract: Any, tmp_path:
     shown = proctor("show", seen.run).stdout
     assert "small by builtin with scripted/mender" in shown
     assert "4 calls of mender (4); 10 messages, 4 tool calls; " in shown
-    assert "3 matched the text of a tool call" in shown and "0 by nothing" in shown
+    assert "3 matched by the text of a tool call" in shown and "0 not matched" in shown
     lines = proctor("trace", seen.run, "--conversation").stdout.splitlines()
     assert any('assistant: "I look first."' in line for line in lines)
     (call,) = [line.split()[0] for line in lines if "tool.call" in line and "sed -i" in line]
@@ -121,7 +121,7 @@ def test_a_matrix_is_completed_after_a_stop(proctor: Proctor, make_contract: Any
     for given in (("--model", "scripted/three"), ("--dialect", "chat"), ("--effort", "low"), ("-n", "2")):
         refused = proctor("run", "--resume", *given)
         assert refused.returncode == 2
-        assert "does not go with --resume" in refused.stderr
+        assert "cannot be combined with --resume" in refused.stderr
 
 
 @pytest.mark.parametrize("way", ["env", "file"])

@@ -17,7 +17,7 @@ WRONG: list[tuple[list[str], str]] = [
     (["--model", "openai/"], "not a model: 'openai/'"),
     (["--model", "openai/m"], "there is no key in OPENAI_API_KEY"),
     (["--model", "openai/m", "--key-env", "NOT_SET"], "there is no key in NOT_SET"),
-    (["--model", "openai/m", "--key-env", "sk-word@-0123"], "takes the name of a variable, not what it holds"),
+    (["--model", "openai/m", "--key-env", "sk-word@-0123"], "takes the name of a variable, not its value"),
     (["--model", "openai/m", "--key-file", "missing"], "the file with the key cannot be read: No such file"),
     (["--model", "openai/m", "--key-file", "empty"], "there is no key in"),
     (["--model", "openai/m", "--key-file", "prose"], "is not a key"),
@@ -27,7 +27,7 @@ WRONG: list[tuple[list[str], str]] = [
         (["--model", "openai/m", "--endpoint", f"http://{place}/v1"], "an endpoint is http:// or https://")
         for place in ("127.0.0.1:abc", "127.0.0.1:99999", "127.0.0.1:-1", "127.0.0.1:0", "[::1", ":80")
     ),
-    (["--model", "openai/m", "--endpoint", "http://me:word@x"], "a key has no place in an endpoint"),
+    (["--model", "openai/m", "--endpoint", "http://me:word@x"], "an endpoint must not contain a key"),
     (["--model", "scripted/m", "--script", "."], "the script cannot be read: not a regular file"),
     (["--model", "anthropic/m", "--dialect", "chat", "--key-file", "key"], "anthropic does not speak 'chat'"),
     (["--model", "scripted/m"], "a script answers for the provider 'scripted'"),
@@ -80,8 +80,8 @@ def test_a_run_without_recorded_calls_answers_nothing(proctor: Proctor, make_con
     assert proctor("run", contract, "--agent", "reference").returncode == 0
     (run,) = (tmp_path / "home" / "runs").iterdir()
     done = proctor("run", contract, "--agent", "builtin", "--model", "openai/m", "--cassette", run.name)
-    assert done.returncode == 2 and "the run keeps no recorded model calls" in done.stderr
+    assert done.returncode == 2 and "the run has no recorded model calls" in done.stderr
     again = proctor("replay", run.name, "--model")
     assert again.returncode == 2 and "the run had no model" in again.stderr
     both = proctor("replay", run.name, "--model", "--breakers")
-    assert both.returncode == 2 and "one thing is replayed at a time" in both.stderr
+    assert both.returncode == 2 and "only one part can be replayed at a time" in both.stderr

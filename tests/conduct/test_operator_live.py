@@ -75,7 +75,7 @@ def test_a_human_rolls_back(proctor: Proctor, make_contract: Any, tmp_path: Path
     assert wrong.returncode == 2 and "no checkpoint '7'" in wrong.stderr
     assert "1 (before the agent acts)" in wrong.stderr
     mixed = proctor("decide", directory.name, "approve", "--why", "x", "--checkpoint", "1")
-    assert mixed.returncode == 2 and "goes with rollback" in mixed.stderr
+    assert mixed.returncode == 2 and "only be combined with rollback" in mixed.stderr
     more = (*(("--checkpoint", to) if to else ()), *(("--identity", tmp_path / "alice") if signs else ()))
     answer = proctor(*arguments, *more)
     assert answer.returncode == 0, answer.stderr

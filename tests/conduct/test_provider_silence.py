@@ -63,7 +63,7 @@ def test_a_silent_provider_is_an_outage(
         seen = talk(proctor, contract, *asking(more="{'stream': True}"), *options(url), code=3)
     assert (seen.report["status"], seen.report["attribution"]) == ("invalid", "harness")
     assert seen.report["termination"]["code"] == "provider-silence"
-    assert "s are waited for at most" in seen.report["termination"]["rationale"]
+    assert "a run waits for at most" in seen.report["termination"]["rationale"]
     assert len(seen.of("model.silent")) == 1 == len(seen.of("model.unavailable"))
     assert "provider     silent for" in proctor("show", seen.run).stdout
     durations = seen.report["durations"]

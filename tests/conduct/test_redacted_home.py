@@ -99,7 +99,7 @@ def test_a_batch_whose_agent_held_a_secret_goes_on_when_its_words_are_given_agai
     assert refused.returncode == 2 and "contained a secret, which the batch does not store" in refused.stderr
     assert "--resume --agent" in refused.stderr
     other = vaulted("run", "--resume", "--agent", AGENT.replace(KEY, KEY[:-1] + "X"))
-    assert other.returncode == 2 and "was begun without this agent" in other.stderr
+    assert other.returncode == 2 and "was started without this agent" in other.stderr
     assert len(list((home / "runs").iterdir())) == 1
 
     done = vaulted("run", "--resume", "--agent", AGENT)
@@ -128,4 +128,4 @@ def test_agents_are_not_changed_when_a_batch_goes_on(
     started(proctor, make_contract(), "--agent", "noop")
     shutil.rmtree(next((tmp_path / "home" / "runs").iterdir()))
     refused = proctor("run", "--resume", "--agent", "reference")
-    assert refused.returncode == 2 and "was begun without this agent" in refused.stderr
+    assert refused.returncode == 2 and "was started without this agent" in refused.stderr

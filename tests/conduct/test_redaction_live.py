@@ -198,7 +198,7 @@ def test_checks_that_miss_a_secret_of_the_patch_are_told_with_the_reason(
     agent = "command:python3 -c \"open('key.txt', 'w').write('ghp_' + 'Ab3' * 12)\""
     row = started(vaulted, contract, "--agent", agent, "--redact-secrets")
     done = vaulted("replay", row["run"], "--acceptance")
-    assert done.returncode == 1 and "a difference may come of that" in done.stdout, done.stdout + done.stderr
+    assert done.returncode == 1 and "which may cause a difference" in done.stdout, done.stdout + done.stderr
 
 
 def test_tool_calls_that_held_a_secret_are_not_made_again_without_it(
@@ -245,7 +245,7 @@ def test_a_network_that_is_recorded_leaves_no_cassette(
     (closed,) = [event["payload"] for event in events if event["type"] == "network.closed"]
     assert (closed["blob"], closed["cassette"], closed["replayable"]) == ("", "", False)
     report = json.loads((run / "report.json").read_bytes())
-    assert "network: no cassette is kept where secrets are taken out" in [
+    assert "network: no cassette is stored if secrets are redacted" in [
         one["why"] for one in report["replayable"]["reasons"]
     ]
     assert vaulted("verify", row["run"]).returncode == 0

@@ -206,14 +206,14 @@ def test_a_program_does_the_same_again(proctor: Proctor, make_contract: Any) -> 
 @pytest.mark.parametrize(
     ("kind", "field", "value", "divergence"),
     [
-        ("guard.exit", "exit_code", 7, "program 2, sed -i s/-/+/ calc.py: exit code 0, recorded was 7"),
+        ("guard.exit", "exit_code", 7, "program 2, sed -i s/-/+/ calc.py: exit code 0; recorded: 7"),
         ("guard.exec", "cwd", "/elsewhere", "program 2, sed -i s/-/+/ calc.py: was not started now"),
-        ("tool.invocation", "exit_code", 9, "exit code 0, recorded was 9"),
+        ("tool.invocation", "exit_code", 9, "exit code 0; recorded: 9"),
         (
             "tool.invocation",
             "stdout",
             {"sha256": "0" * 64, "bytes": 2, "prefix": "4\\x0a"},
-            f"recorded was '4' in line 1 (2 bytes with the digest {'0' * 64})",
+            f"recorded: '4' in line 1 (2 bytes with the digest {'0' * 64})",
         ),
     ],
 )
@@ -269,7 +269,7 @@ def test_the_commands_of_an_agent_with_a_model_run_again_without_it(
     forge(run, event=edit)
     code, told = again(proctor, run, "--tools")
     assert (code, told["commands"]) == (1, 1)
-    assert "grep -q add calc.py: exit code 0, recorded was 1" in told["divergence"]
+    assert "grep -q add calc.py: exit code 0; recorded: 1" in told["divergence"]
 
 
 def test_what_no_two_runs_print_alike_is_a_notice(proctor: Proctor, make_contract: Any) -> None:
@@ -292,7 +292,7 @@ def test_an_output_that_decides_nothing_does_not_hide_another_exit_code(proctor:
 
     forge(run, event=edit)
     code, told = again(proctor, run, "--tools")
-    assert code == 1 and "exit code 0, recorded was 3" in told["divergence"]
+    assert code == 1 and "exit code 0; recorded: 3" in told["divergence"]
 
 
 def test_the_output_of_a_single_call_is_held_against_what_the_model_was_told(
@@ -311,7 +311,7 @@ def test_the_output_of_a_single_call_is_held_against_what_the_model_was_told(
     forge(run, event=edit)
     code, told = again(proctor, run, "--tools")
     assert (code, told["commands"]) == (1, 1)
-    words = "call 2, /bin/sh -c echo alpha; echo beta >&2; date; echo $$: output has 'beta', recorded was 'gamma'"
+    words = "call 2, /bin/sh -c echo alpha; echo beta >&2; date; echo $$: output has 'beta'; recorded: 'gamma'"
     assert told["divergence"] == words
     begun = [json.loads(line) for line in (run / "events.jsonl").read_bytes().splitlines()]
     at = next(n for n, one in enumerate(begun) if one["type"] == "guard.exec" and "beta" in str(one["payload"]["argv"]))

@@ -72,7 +72,7 @@ def test_a_recorded_call_that_is_never_made_is_named(proctor: Proctor, make_cont
     assert proctor("replay", row["run"], "--model").returncode == 0
     (files / "again").unlink()
     other = proctor("replay", row["run"], "--model", "--json")
-    difference = "model call 2 was recorded and is not made now, and 1 more"
+    difference = "model call 2 was recorded, and the agent does not make it now, and 1 more"
     assert (other.returncode, json.loads(other.stdout)["difference"]) == (1, difference)
     patch = tmp_path / "home" / "runs" / row["run"] / "workspace" / "final.patch"
     patch.write_bytes(patch.read_bytes() + b"x")

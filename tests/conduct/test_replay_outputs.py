@@ -15,25 +15,25 @@ from tests.conduct.test_replay_depths import Proctor, again, made
 AGENT = "command:python3 /agent/talk.py"
 PRINTS = "import sys\nprint('alpha')\nprint('beta')\nprint('careful', file=sys.stderr)\n"
 PLANTED = {
-    "extra output": (PRINTS + "print('more')\n", "stdout has 'more' in line 3", "recorded was '' in line 3"),
-    "a line less": (PRINTS.replace("print('beta')", ""), "stdout has '' in line 2", "recorded was 'beta' in line 2"),
+    "extra output": (PRINTS + "print('more')\n", "stdout has 'more' in line 3", "recorded: '' in line 3"),
+    "a line less": (PRINTS.replace("print('beta')", ""), "stdout has '' in line 2", "recorded: 'beta' in line 2"),
     "the other stream": (
         PRINTS.replace("print('beta')", "print('beta', file=sys.stderr)"),
         "stdout has '' in line 2",
-        "recorded was 'beta' in line 2",
+        "recorded: 'beta' in line 2",
     ),
     "another order": (
         PRINTS.replace("'alpha'", "'x'").replace("'beta'", "'alpha'").replace("'x'", "'beta'"),
         "stdout has 'beta' in line 1",
-        "recorded was 'alpha' in line 1",
+        "recorded: 'alpha' in line 1",
     ),
     "bytes": (
         PRINTS.replace("print('beta')", "sys.stdout.flush(); sys.stdout.buffer.write(bytes([0, 255, 10]))"),
         "stdout has b'\\x00\\xff' in line 2",
-        "recorded was 'beta' in line 2",
+        "recorded: 'beta' in line 2",
     ),
     "nothing": (PRINTS.replace("print('careful', file=sys.stderr)", ""), "stderr has nothing in line 1", "'careful'"),
-    "exit code only": (PRINTS + "raise SystemExit(3)\n", "exit code 3", "recorded was 0"),
+    "exit code only": (PRINTS + "raise SystemExit(3)\n", "exit code 3", "recorded: 0"),
 }
 
 
@@ -61,7 +61,7 @@ def test_a_program_that_printed_nothing_and_now_does(proctor: Proctor, make_cont
     edited(files, "print('here')\n")
     code, told = again(proctor, run, "--tools")
     assert code == 1 and "stdout has 'here' in line 1" in told["divergence"]
-    assert "recorded was nothing in line 1" in told["divergence"]
+    assert "recorded: nothing in line 1" in told["divergence"]
 
 
 LONG = "print('steady')\nprint('x\\n' * 20000)\nprint({last!r})\n"
@@ -111,10 +111,10 @@ turns:
 @pytest.mark.parametrize(
     ("old", "new", "now", "then"),
     [
-        ("one\ntwo", "two\none", "stdout has 'two' after other lines", "recorded was 'two' in another place"),
-        ("one\ntwo", "", "output has 'one'", "recorded was no such line"),
-        ("one\ntwo", "one\ntwo\nmore", "output has no such line", "recorded was 'more'"),
-        ("\n8999\n", "\n9999\n", "output has no such line", "recorded was '9999'"),
+        ("one\ntwo", "two\none", "stdout has 'two' after other lines", "recorded: 'two' in another place"),
+        ("one\ntwo", "", "output has 'one'", "recorded: no such line"),
+        ("one\ntwo", "one\ntwo\nmore", "output has no such line", "recorded: 'more'"),
+        ("\n8999\n", "\n9999\n", "output has no such line", "recorded: '9999'"),
         ("characters left out", "characters left out", "", ""),
     ],
 )
@@ -194,7 +194,7 @@ def test_what_another_agent_told_its_model_is_a_notice_where_it_cannot_be_right(
     assert silent["recorded"].startswith('\'{"output": ""')
     assert (missing["call"], missing["seen"], missing["why"]) == (3, "'unheard of'", RENDERED)
     words = proctor("replay", run.name, "--tools").stdout
-    assert f"notice: the agent started {told['own_programs']} programs by itself, which were not run again" in words
+    assert f"notice: the agent started {told['own_programs']} programs by itself; these are not run again" in words
 
 
 def test_another_environment_is_named(proctor: Proctor, make_contract: Any) -> None:

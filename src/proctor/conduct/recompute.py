@@ -61,7 +61,8 @@ def recompute(run: RunDirectory) -> Recomputed:
         message = f"no report can be computed from the evidence: {type(error).__name__}: {error}"
         return Recomputed(_with(found, [*problems, Problem("report.json", message, "report")]))
     problems += [
-        Problem("report.json", f"{where} is not what the evidence gives", "report") for where in report.different
+        Problem("report.json", f"{where} differs from the value that the evidence gives", "report")
+        for where in report.different
     ]
     checked = _with(found, problems)
     return Recomputed(checked, report, tuple(signers(evidence.events)) if checked.sound else ())

@@ -92,7 +92,7 @@ def test_a_batch_stops_starting_runs_when_its_envelope_is_used_up(
     assert done.returncode == 3, done.stderr
     assert [row["status"] for row in answer["runs"]] == ["success"] * 2
     assert len(answer["refused"]) == 2
-    assert "want of resources: to start costs 1.00 USD" in answer["refused"][0]["why"]
+    assert "the start of a run costs 1.00 USD" in answer["refused"][0]["why"]
     batch = json.loads((tmp_path / "home" / "batches" / f"{answer['batch']}.json").read_text())
     assert [row[2] for row in batch["refused"]] == [row["repeat"] for row in answer["refused"]]
     again = proctor("run", "--resume", "--json")
@@ -135,7 +135,7 @@ def test_the_envelope_of_a_task_is_its_own_and_ends_a_run_apart_from_failures(
 
 @pytest.mark.parametrize(
     ("options", "budget", "hint"),
-    [(("--task-usd", "1.05"), "5.00", "a larger envelope"), ((), "1.05", "raise budget.usd")],
+    [(("--task-usd", "1.05"), "5.00", "a larger limit"), ((), "1.05", "raise budget.usd")],
     ids=["task", "run"],
 )
 def test_a_run_that_cannot_pay_for_its_start_is_refused_and_fails_nothing(
@@ -145,15 +145,15 @@ def test_a_run_that_cannot_pay_for_its_start_is_refused_and_fails_nothing(
     contract = make_contract(budget={"wall_seconds": 60, "usd": budget})
     done = proctor("run", contract, "--agent", "command:true", "--prices", "prices.csv", *options)
     assert done.returncode == 3
-    assert "not run for want of resources: to start costs 1.00 USD" in done.stderr and hint in done.stderr
-    assert "not run: not run" not in done.stderr
+    assert "the start of a run costs 1.00 USD" in done.stderr and hint in done.stderr
+    assert "not run: the spending limit is too low" in done.stderr
     assert not list((tmp_path / "home").glob("runs/*")), "nothing has begun"
 
 
 def test_the_fallback_schedule_has_a_start_to_pay_for_too(proctor: Proctor, make_contract: Any) -> None:
     contract = make_contract(budget={"wall_seconds": 60, "usd": "0.001"})
     assert proctor("run", contract, "--agent", "noop").returncode == 3
-    assert "to start costs 0.001 USD" in proctor("validate", contract, "--times", "1").stderr
+    assert "the start of a run costs 0.001 USD" in proctor("validate", contract, "--times", "1").stderr
     assert "no run can start: that alone costs 0.001 USD" in proctor("lint", contract).stdout
 
 

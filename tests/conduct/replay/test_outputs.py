@@ -69,7 +69,7 @@ def test_what_no_two_runs_share_is_told_and_decides_nothing(one: str, other: str
 def test_anything_else_may_decide_and_is_named_by_line(one: str, other: str) -> None:
     found = compared("stderr", stream(f"same\n{one}\n"), output(f"same\n{other}\n"))
     assert found is not None and found.why == ""
-    assert f"stderr has {other!r} in line 2" in found.message and f"recorded was {one!r} in line 2" in found.message
+    assert f"stderr has {other!r} in line 2" in found.message and f"recorded: {one!r} in line 2" in found.message
 
 
 def test_the_number_of_a_process_alone_in_a_line_is_told_and_decides_nothing() -> None:
@@ -136,9 +136,7 @@ def test_a_stream_that_ends_before_what_was_kept_is_named_by_its_line(shorter: s
 def test_nothing_and_something_differ(then: str, now: str) -> None:
     found = compared("stderr", stream(then), output(now))
     assert found is not None and found.why == ""
-    assert ("stderr has nothing" in found.message) == (not now) and ("recorded was nothing" in found.message) == (
-        not then
-    )
+    assert ("stderr has nothing" in found.message) == (not now) and ("recorded: nothing" in found.message) == (not then)
 
 
 def test_bytes_that_are_no_text_stay_apart_and_are_shown_as_bytes() -> None:
@@ -209,14 +207,14 @@ def test_only_a_steady_difference_decides_and_the_first_is_named() -> None:
 def test_a_later_ending_still_decides_beside_notices() -> None:
     volatile = compared("stdout", stream("1 s"), output("2 s"))
     assert volatile
-    ended = CommandReplay(1, (), "events.jsonl#11", "prog 1: exit code 2, recorded was 0")
+    ended = CommandReplay(1, (), "events.jsonl#11", "prog 1: exit code 2; recorded: 0")
     found = settled(ended, (command(0), command(1)), {0: (volatile,)}, {})
     assert found.divergence == ended.divergence and len(found.notices) == 1
 
 
 def test_a_command_that_had_to_be_ended_must_have_to_be_ended_again() -> None:
     cut_off = RecordedCommand(1, ("prog",), "/workspace", None, 0, timed_out=True)
-    assert other_ending(cut_off, finished("")) == "prog: exit code 0, recorded was that it had to be ended"
+    assert other_ending(cut_off, finished("")) == "prog: exit code 0; recorded: it had to be ended"
     ended = CommandResult(-9, True, True, "", output(""), output(""), 0, 0, 0)
     assert other_ending(cut_off, ended) == "" and "had to be ended" in other_ending(command(0), ended)
 
@@ -231,8 +229,8 @@ def test_programs_with_temporary_names_are_the_same_programs() -> None:
 def test_another_ending_in_a_second_replay_is_a_divergence() -> None:
     one, other = compared("stdout", stream("a"), output("b")), compared("stdout", stream("a"), output("c"))
     assert one and other
-    second = CommandReplay(1, (), "events.jsonl#11", "prog 1: exit code 2, recorded was 0")
+    second = CommandReplay(1, (), "events.jsonl#11", "prog 1: exit code 2; recorded: 0")
     found = settled(CommandReplay(2, ()), (command(0), command(1)), {0: (one,)}, {0: (other,)}, second)
     assert (found.commands, found.where) == (1, "events.jsonl#11")
-    assert found.divergence == "in a second replay: prog 1: exit code 2, recorded was 0"
+    assert found.divergence == "in a second replay: prog 1: exit code 2; recorded: 0"
     assert [notice.why for notice in found.notices] == [UNSTEADY] and found.unheard == 1

@@ -140,7 +140,7 @@ def load_batch(home: Home, batch_id: str) -> Batch:
     """The batch with this id, or the beginning of it."""
     found = [name for name in _names(home) if name.startswith(batch_id)]
     if not found:
-        raise UsageFault(f"there is no batch {batch_id!r}", hint="the command that begins a batch prints its id")
+        raise UsageFault(f"there is no batch {batch_id!r}", hint="the command that starts a batch prints its id")
     if len(found) > 1:
         raise UsageFault(f"{len(found)} batches begin with {batch_id}", hint=", ".join(found[:5]))
     return _load(home, found[0])
@@ -172,7 +172,7 @@ def newest_batch(home: Home) -> Batch:
             return batch
         newest = newest or batch
     if newest is None:
-        raise UsageFault("there is no batch to resume", hint="proctor run CONTRACT... --agent AGENT begins one")
+        raise UsageFault("there is no batch to resume", hint="proctor run CONTRACT... --agent AGENT starts one")
     return newest
 
 
@@ -304,7 +304,7 @@ def _take(path: Path, batch: str) -> int:
             os.close(handle)
             raise UsageFault(
                 f"batch {batch} is still running (pid {pid or 'unknown'})",
-                hint="wait for it, or stop it with Ctrl-C, and resume it then",
+                hint="wait for it, or stop it with Ctrl-C, then resume it",
             ) from None
         os.close(handle)
 

@@ -164,7 +164,7 @@ def _require_same(machine: Machine, batch: Batch, place: Place, agent: Agent) ->
     found = agent.describe().digest
     if expected not in (found, RedactedTexts(machine.home, batch.settings).digest(place.agent, found)):
         raise UsageFault(
-            "the agent has changed since its runs were begun",
+            "the agent has changed since its runs were started",
             where=place.method or place.agent,
             hint="restore its files; then run the same command to continue",
         )
@@ -181,7 +181,7 @@ def _in_threads(work: Callable[[], None], jobs: int) -> None:
 
 
 def _configuration(batch: Batch, one: RunAttempt) -> dict[str, Any]:
-    """What a run says of its place; of a pilot also the digest of its protocol, the stage and the method."""
+    """The record of a place in its run; for a pilot also the digest of its protocol, the stage and the method."""
     place = one.place
     bound = {name: batch.settings[name] for name in ("replay_of", "pilot", "stage") if batch.settings.get(name)}
     varied = variation_of(batch.settings, place.repeat)

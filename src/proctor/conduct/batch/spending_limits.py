@@ -141,16 +141,16 @@ class Envelopes:
         for envelope in found:
             if envelope.scope != "run" and envelope.limit == 0:
                 raise BudgetExceeded(
-                    f"not run for want of resources: the {envelope.scope} has spent {plain(envelope.spent_before)} of "
-                    f"{plain(envelope.cap)} USD ({POLICY_CHOICE}), and no more than headroom is left",
-                    hint="begin a new batch with a larger envelope; what was run is kept",
+                    f"a spending limit is reached: the {envelope.scope} has spent {plain(envelope.spent_before)} of "
+                    f"{plain(envelope.cap)} USD ({POLICY_CHOICE}), and the rest is reserved for acceptance",
+                    hint="start a new batch with a larger limit; finished runs are kept",
                 )
             if 0 < self._start_usd >= envelope.limit:
                 raise BudgetExceeded(
-                    f"not run for want of resources: to start costs {plain(self._start_usd)} USD, and of the "
+                    f"the spending limit is too low: the start of a run costs {plain(self._start_usd)} USD, and of the "
                     f"{plain(envelope.cap)} USD for the {envelope.scope} ({POLICY_CHOICE}) an agent may spend "
                     f"{plain(envelope.limit)} now",
-                    hint="raise budget.usd" if envelope.scope == "run" else "begin a new batch with a larger envelope",
+                    hint="raise budget.usd" if envelope.scope == "run" else "start a new batch with a larger limit",
                 )
 
 

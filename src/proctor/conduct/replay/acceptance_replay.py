@@ -75,10 +75,10 @@ def find_base(machine: Machine, run: RunDirectory, place: Path | None = None) ->
         place = place or Path(recorded["configuration"]["contract_path"])
         expected = str(recorded["contract"]["id"])
     except (KeyError, TypeError):
-        raise BrokenSeal("the manifest does not say which contract the run had", where=run.path.name) from None
+        raise BrokenSeal("the manifest does not name the contract of the run", where=run.path.name) from None
     if not place.exists():
-        hint = "say where it is now with --contract"
-        raise UsageFault("the contract of the run is not there any longer", where=str(place), hint=hint)
+        hint = "if it was moved, give its new path with --contract"
+        raise UsageFault("the contract of the run no longer exists at this path", where=str(place), hint=hint)
     contract = load_contract(place)
     found = content_id(contract)
     if found != expected:
@@ -109,7 +109,7 @@ def require_whole(run: RunDirectory) -> None:
 def accept_again(machine: Machine, run: RunDirectory, base: Base) -> tuple[Rejudged, ...]:
     """Judge the recorded patch of ``run`` again."""
     if base.evidence.patch is None:
-        raise UsageFault("the run was over before there was a patch to judge", where=run.path.name)
+        raise UsageFault("the run ended before there was a patch to judge", where=run.path.name)
     if base.prepared is None:
         return ()
     patch = run.read(run.patch, PATCH_BYTES)

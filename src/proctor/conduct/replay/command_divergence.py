@@ -57,13 +57,13 @@ def other_ending(command: RecordedCommand, finished: CommandResult) -> str:
     if not finished.started:
         return f"{message}: could not be started: {finished.problem}"
     if command.timed_out and not finished.timed_out:
-        return f"{message}: exit code {finished.exit_code}, recorded was that it had to be ended"
+        return f"{message}: exit code {finished.exit_code}; recorded: it had to be ended"
     if command.exit_code is not None and command.exit_code < 0 and finished.timed_out:
         return ""  # it was ended from outside then, too
     if command.exit_code is not None and finished.timed_out:
-        return f"{message}: had to be ended, recorded was exit code {command.exit_code}"
+        return f"{message}: had to be ended; recorded: exit code {command.exit_code}"
     if command.exit_code is not None and finished.exit_code != command.exit_code:
-        return f"{message}: exit code {finished.exit_code}, recorded was {command.exit_code}"
+        return f"{message}: exit code {finished.exit_code}; recorded: {command.exit_code}"
     return ""
 
 
@@ -137,9 +137,9 @@ def other_program(recorded: list[Program], now: list[Program]) -> str:
         if program in missing:
             for other in now:
                 if other in new and other[:2] == program[:2]:
-                    return f"program {number}, {_words(program)}: exit code {other[2]}, recorded was {program[2]}"
+                    return f"program {number}, {_words(program)}: exit code {other[2]}; recorded: {program[2]}"
             return f"program {number}, {_words(program)}: was not started now"
-    return f"{_words(next(program for program in now if program in new))}: was not started then"
+    return f"{_words(next(program for program in now if program in new))}: was not started in the recorded run"
 
 
 def _words(program: Program) -> str:

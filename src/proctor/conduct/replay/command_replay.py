@@ -226,7 +226,7 @@ def _end(found: CommandReplay, workspace: Workspace, script: Script) -> CommandR
         elif path not in now:
             problem = "changed in the run and not now"
         elif now[path] != recorded[path]:
-            problem = f"came to {_shown(now[path])}, recorded was {_shown(recorded[path])}"
+            problem = f"ended as {_shown(now[path])}; recorded: {_shown(recorded[path])}"
         else:
             continue
         return CommandReplay(found.commands, found.placed, "workspace/changes.json", f"{path}: {problem}")
@@ -294,7 +294,8 @@ class FileRestorer:
         if start is None:
             if chain[0].before != state:
                 earlier, later = _state_text(chain[0].before), _state_text(goal.after)
-                return f"is {_state_text(state)}, and was {earlier} before and {later} after"
+                now = _state_text(state)
+                return f"is {now}; recorded: {earlier} before the change, {later} after it"
             start = 0
         for step in chain[start : end + 1]:
             after = self._content(step, data)

@@ -36,9 +36,12 @@ SHOWN_BEFORE = 20
 
 VOLATILE = "differs only in times, numbers of processes, addresses or temporary names"
 HIDDEN = "was redacted and cannot be compared"
-IN_PART = "differs only in times and the like in its first {} bytes, and the other {} were not kept to compare them"
-UNSTEADY = "is not the same in two replays either"
-LATE = "may come of changes of files that were seen only after the call began"
+IN_PART = (
+    "differs only in times and similar values in its first {} bytes; "
+    "the other {} were not recorded and cannot be compared"
+)
+UNSTEADY = "also differs between two replays"
+LATE = "may come from changes of files that were seen only after the call began"
 
 _DAY = r"(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*"
 _MONTH = r"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]*"
@@ -89,7 +92,7 @@ class OutputDifference:
 
     @property
     def message(self) -> str:
-        return f"{self.stream} has {self.seen}, recorded was {self.recorded}"
+        return f"{self.stream} has {self.seen}; recorded: {self.recorded}"
 
 
 Numbers = Mapping[int, int]

@@ -31,9 +31,9 @@ def settings_of_run(run: RunDirectory) -> Settings:
             raise UsageFault(why, where=run.path.name)
         return settings_from(configuration["watch"])
     except FileNotFoundError:
-        raise UsageFault("the run was cut off before it was bound", where=run.path.name) from None
+        raise UsageFault("the run was cut off before its manifest was written", where=run.path.name) from None
     except (KeyError, TypeError, ValueError):
-        raise BrokenSeal("the manifest does not say what the breakers were set to", where=run.path.name) from None
+        raise BrokenSeal("the manifest does not contain the settings of the breakers", where=run.path.name) from None
 
 
 def replay_breakers(run: RunDirectory) -> Replay:
@@ -47,7 +47,7 @@ def recorded_calls(run: RunDirectory) -> bytes:
     events, _ = read_finished_events(run.events)
     kept = next((str(event.payload["blob"]) for event in reversed(events) if event.type == "model.closed"), "")
     if not kept:
-        raise UsageFault("the run keeps no recorded model calls", where=run.path.name)
+        raise UsageFault("the run has no recorded model calls", where=run.path.name)
     return run.read(run.blobs / kept, TAPE_BYTES)
 
 
@@ -142,7 +142,7 @@ class OtherOrder:
     @property
     def message(self) -> str:
         what = "entries" if self.part == TOOL_LIST else "lines"
-        return f"model call {self.call}, {self.part}: equal but for the order of {self.lines} {what}"
+        return f"model call {self.call}, {self.part}: equal except for the order of {self.lines} {what}"
 
 
 def other_orders(run: RunDirectory) -> tuple[OtherOrder, ...]:
@@ -164,7 +164,7 @@ def first_unplayed_call(run: RunDirectory) -> str:
     if not count:
         return ""
     more = f", and {count - 1} more" if count > 1 else ""
-    return f"model call {found.get('first_unplayed', '')} was recorded and is not made now{more}"
+    return f"model call {found.get('first_unplayed', '')} was recorded, and the agent does not make it now{more}"
 
 
 def out_of_memory(run: RunDirectory) -> bool:
@@ -241,7 +241,9 @@ def _projected(run: RunDirectory, act: RemovedEvidence) -> Spending:
             retained=act,
         )
     except (KeyError, TypeError, ValueError, ArithmeticError):
-        raise BrokenSeal("the projection of its cost is not as Proctor writes it", where=run.path.name) from None
+        raise BrokenSeal(
+            "the projection of its cost does not have the form that Proctor writes", where=run.path.name
+        ) from None
 
 
 def _item(item: Mapping[str, Any], later: int, phase: str) -> Item:

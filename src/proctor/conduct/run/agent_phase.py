@@ -376,7 +376,7 @@ def _network(prepared: PreparedBase, post: AgentMonitor, scratch: Path) -> Itera
     recorded = summary.cassette is not None and summary.mode == "record"
     if recorded and post.trace.redact is not None:
         # bodies are packed and encoded as servers like it, so that no rule can say what is in them
-        why = (*summary.why, "no cassette is kept where secrets are taken out")
+        why = (*summary.why, "no cassette is stored if secrets are redacted")
         summary, recorded = replace(summary, replayable=False, why=why, sha256=""), False
     kept = post.keep(summary.cassette.read_bytes()) if recorded and summary.cassette else ""
     post.trace.append("network.closed", {**summary.payload(), "blob": kept})

@@ -176,7 +176,7 @@ class Interventions:
 
     def _end_after_rollback(self, sandbox: Sandbox, rationale: str, alert: int) -> None:
         """Processes that could not be frozen were ended for the rollback."""
-        message = f"{rationale}; the workspace went back, and the agent had to be ended for it"
+        message = f"{rationale}; the workspace was rolled back, and the agent had to be ended for this"
         self._terminate("ended-by-rollback", message, alert)
         self._close(sandbox)
 
@@ -267,7 +267,7 @@ class Interventions:
         """Why neither a question nor a pause matters any more; empty if they do."""
         if self._stopped():
             return "the run was stopped"
-        return "the agent had ended before anybody answered" if self._gone.is_set() else ""
+        return "the agent had ended before an operator answered" if self._gone.is_set() else ""
 
     def _ended_while_asking(self) -> str:
         """Take requests to pause and to resume; why the question needs no answer any more."""

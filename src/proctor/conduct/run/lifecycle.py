@@ -67,7 +67,7 @@ STOPPED = "operator"
 
 @dataclass(frozen=True)
 class RunOutcome:
-    """What a finished run says of itself."""
+    """The result of a finished run."""
 
     run_id: str
     directory: Path

@@ -55,7 +55,7 @@ class ModelPlan:
         return tuple(dict.fromkeys(filter(None, (self.name, *self.gateway.models.values()))))
 
     def record(self) -> dict[str, Any]:
-        """What the manifest says of it: everything but the key."""
+        """The record of it in the manifest: everything except the key."""
         gateway = self.gateway
         return {
             "name": self.name,
@@ -103,7 +103,7 @@ def model_for(plan: ModelPlan, watch: WatchSettings, post: AgentMonitor) -> Iter
     kept = post.keep(summary.cassette) if summary.cassette else ""
     closed = post.trace.append("model.closed", {**summary.payload(), "blob": kept})
     if summary.diverged:
-        raise InfrastructureFault(f"the agent asked for what is not on the cassette: {summary.diverged[0]}")
+        raise InfrastructureFault(f"the agent made a request that is not on the cassette: {summary.diverged[0]}")
     if summary.given_up:
         given_up = {"code": PROVIDER_SILENCE, "rationale": summary.outage, "evidence": f"events.jsonl#{closed.seq}"}
         post.trace.append("run.terminated", given_up)

@@ -95,7 +95,7 @@ def wait_for_answer(
         if why:
             return Answer(WITHDRAWN, why, "ended", NOBODY)
         if time.monotonic() >= deadline:
-            why = f"nobody answered within {ask.deadline_seconds} s"
+            why = f"no operator answered within {ask.deadline_seconds} s"
             return Answer(ask.otherwise, why, "deadline", NOBODY)
         time.sleep(LOOK_SECONDS)
 

@@ -179,7 +179,7 @@ class MonitoredTrace(TraceWriter):
             self._waiting.put(lambda: act(decision))
 
     def _work(self) -> None:
-        self._fault = InfrastructureFault("what was decided about the agent could not be done")
+        self._fault = InfrastructureFault("a decision about the agent could not be carried out")
         try:
             while (act := self._waiting.get()) is not None:
                 act()

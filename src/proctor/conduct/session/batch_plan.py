@@ -154,7 +154,7 @@ def matrix_of(agents: Sequence[str], models: Sequence[str], notify: Callable[[st
             raise UsageFault(
                 f"no agent uses it: {agent} has the model {model}",
                 where=f"--model {idle[0][:100]}",
-                hint=f"leave out --model {idle[0][:100]}, or take 'model' out of {agent}",
+                hint=f"leave out --model {idle[0][:100]}, or remove 'model' from {agent}",
             )
         if model not in models:
             notify(f"{agent} is run with its own model {model}; --model is for the other agents")
@@ -227,7 +227,7 @@ def _require_shown(texts: RedactedTexts, batch: Batch, places: Iterable[Place]) 
             raise UsageFault(
                 f"{name} contained a secret, which the batch does not store",
                 where=text[:200],
-                hint="begin a new batch: proctor run CONTRACT... --agent AGENT --redact-secrets",
+                hint="start a new batch: proctor run CONTRACT... --agent AGENT --redact-secrets",
             )
 
 
@@ -236,7 +236,7 @@ def _require_known(texts: RedactedTexts, batch: Batch, agents: Iterable[str]) ->
     for agent in agents:
         if texts.shown(agent) not in known:
             raise UsageFault(
-                f"batch {batch.id} was begun without this agent",
+                f"batch {batch.id} was started without this agent",
                 where=f"--agent {texts.shown(agent)[:200]}",
                 hint="with --resume, --agent is only for values that contained a secret",
             )
@@ -246,7 +246,7 @@ def _changed(what: str, where: str) -> UsageFault:
     return UsageFault(
         f"the {what} has changed since the batch began",
         where=where,
-        hint="begin a new batch: runs of different versions are not counted together",
+        hint="start a new batch: runs of different versions are not counted together",
     )
 
 

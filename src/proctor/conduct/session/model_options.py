@@ -214,7 +214,7 @@ def _key(usual: str, options: Mapping[str, str]) -> str:
         raise UsageFault("a key comes from --key-env or from --key-file, not from both")
     if variable and not _VARIABLE.fullmatch(variable):
         # It may be the key itself, so it is not repeated.
-        raise UsageFault("--key-env takes the name of a variable, not what it holds", hint="--key-env OPENAI_API_KEY")
+        raise UsageFault("--key-env takes the name of a variable, not its value", hint="--key-env OPENAI_API_KEY")
     if file:
         key = _read_key(file).decode("utf-8", "replace").strip()
     else:
@@ -224,7 +224,7 @@ def _key(usual: str, options: Mapping[str, str]) -> str:
             f"there is no key in {file or variable or usual}", hint="set it, or use --key-env or --key-file"
         )
     if not key.isprintable() or " " in key:
-        raise UsageFault(f"what {file or variable or usual} holds is not a key")
+        raise UsageFault(f"the content of {file or variable or usual} is not a key")
     return key
 
 
@@ -233,7 +233,7 @@ def _read_key(path: str) -> bytes:
         return read_bounded(Path(path), KEY_BYTES)
     except OSError as error:
         # It may be the key itself, so it is not repeated.
-        hint = "--key-file takes the name of a file, not what it holds"
+        hint = "--key-file takes the name of a file, not its content"
         raise UsageFault(f"the file with the key cannot be read: {error.strerror}", hint=hint) from None
 
 
