@@ -49,7 +49,7 @@ def mistake(contract: Path) -> str:
     column = lines[number - 1].index("{") + 1
     return (
         f"{contract}/contract.yaml:{number}:{column}: input 'tools': tools.whl is the project under test: calc 1.1, "
-        "and the repository is 1.0 (take it out of the inputs, mark the input for: judge, or give a reason in its "
+        "and the repository is 1.0 (remove it from the inputs, mark the input for: judge, or give a reason in its "
         "field accept_copy)"
     )
 

@@ -96,7 +96,7 @@ def test_the_sample_is_drawn_with_the_seed(proctor: Proctor, make_contract: Any)
 @pytest.mark.parametrize(
     ("name", "content", "words"),
     [
-        ("results", '{"kind":"other"}\n', "of another contract or reference"),
+        ("results", '{"kind":"other"}\n', "belong to another contract or reference"),
         ("results", "text\n", "not results of `proctor strength`"),
         ("equivalent", "0123456789ab\n", "line 1 gives no reason"),
     ],
@@ -138,7 +138,7 @@ def test_a_trial_without_a_verdict_is_in_no_share_and_is_tried_again(
     assert not {one["id"] for one in broken} & {one["id"] for one in said["survivors"]}
     assert b"no verdict" not in results.read_bytes()
     done = proctor("strength", contract, "--results", results)
-    assert f"without a verdict, and in no share: {len(broken)} mutants" in done.stdout
+    assert f"without a verdict, and not counted in these shares: {len(broken)} mutants" in done.stdout
     assert f"no verdict {broken[0]['id']} (" in done.stdout
 
 
@@ -164,11 +164,11 @@ def test_what_the_author_calls_equivalent_is_counted_and_listed(proctor: Proctor
     assert less["unknown_equivalent"] == ["ffffffffffff"]
     assert less["tried"] == less["planned"] - 1
     text = proctor("strength", contract, "--limit", "1").stdout
-    assert "left out because the author calls them no faults: 1\n" in text
+    assert "left out because the author listed them as equivalent: 1\n" in text
     assert (
         f"left out {one['id']} ({one['category']}, in a {one['scope']}) calc.py:{one['line']}: it is the same" in text
     )
-    assert "listed as no fault, but no mutant: ffffffffffff\n" in text
+    assert "listed as equivalent, but not a mutant: ffffffffffff\n" in text
 
 
 def test_a_list_of_equivalents_that_is_no_text_is_refused(tmp_path: Path) -> None:

@@ -193,8 +193,8 @@ CASES |= {
     "'network' is only a notice": with_policy(rules={"network": "notice"}),
     "'make tap' forbids the command of check 'taps'": with_policy(forbid_commands=("make tap",)),
     "'python3 -m pytest' forbids the command of check 'tests'": with_policy(forbid_commands=("python3 -m pytest",)),
-    "no cap on the bytes": with_budget(disk_bytes=None),
-    "no cap on the files": with_budget(inodes=None),
+    "the bytes that a run writes have no limit": with_budget(disk_bytes=None),
+    "the files that a run writes have no limit": with_budget(inodes=None),
     "larger than all that the run may write": with_budget(file_bytes=1 << 30),
 }
 

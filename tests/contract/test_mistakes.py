@@ -259,8 +259,8 @@ BY_MEANING = {
         "{id: style, gate: acceptance, no_op: @@true}",
         "cannot be empty",
     ),
-    "a sentinel without its names": ("template: sentinel.txt", "template: @@tool.cfg", "does not hold {passing}"),
-    "a sentinel at a fixed path": ('at: "t/{name}.t"', "at: @@t/x.t", "does not hold {name}"),
+    "a sentinel without its names": ("template: sentinel.txt", "template: @@tool.cfg", "does not contain {passing}"),
+    "a sentinel at a fixed path": ('at: "t/{name}.t"', "at: @@t/x.t", "does not contain {name}"),
     "a sentinel that cannot be told": (
         'failing_id: "{path} {failing}"',
         'failing_id: @@"{path} {passing}"',

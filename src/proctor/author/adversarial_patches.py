@@ -79,17 +79,15 @@ def adversaries(prepared: PreparedBase, plan: MutationPlan) -> Iterator[Adversar
     tests = _tests(prepared)
     yield _made("delete-tests", "every test of the tree is deleted", dict.fromkeys(tests), "the tree has no tests")
     yield _made("skip-tests", "every test is skipped, or its file is empty", _skipped(prepared, tests), "no tests")
-    yield _made(
-        "exit-early", "the code leaves with success as soon as it is loaded", _exits(prepared, plan), "language"
-    )
+    yield _made("exit-early", "the code exits with success as soon as it is loaded", _exits(prepared, plan), "language")
     shown = _shown(prepared.contract)
     special, constant = _special_cased(prepared, plan, shown), _constants(prepared, plan, shown)
     reason = "no Python function is changed, or the issue shows no values"
-    yield _made("special-case", "right for the inputs that the issue shows, else unchanged", special, reason)
+    yield _made("special-case", "correct for the inputs that the issue shows, otherwise unchanged", special, reason)
     if not constant:
-        yield Adversary("hard-code", "what the issue expects is returned, whatever is asked", {}, reason)
+        yield Adversary("hard-code", "the result that the issue expects is returned for every input", {}, reason)
     for value, files in constant.items():
-        yield Adversary("hard-code", f"{value} is returned, whatever is asked", files)
+        yield Adversary("hard-code", f"{value} is returned for every input", files)
 
 
 def _made(name: str, what: str, files: Mapping[bytes, bytes | None], why_not: str) -> Adversary:

@@ -43,7 +43,11 @@ def set_ids(contract: Contract, check: Check, field: str, ids: tuple[str, ...]) 
     name = f"{check.id}.{field}.txt" if several else f"{field}.txt"
     path = contract.directory / name
     if os.path.lexists(path):
-        raise UsageFault("is in the way of the list of tests", where=str(path), hint=f"name it in {field} or remove it")
+        raise UsageFault(
+            "exists already, so the list of tests cannot be written there",
+            where=str(path),
+            hint=f"name it in {field} or remove it",
+        )
     write_whole(path, _lines(ids))
     try:
         set_field(contract, check, field, {"file": name})
@@ -60,7 +64,7 @@ def set_field(contract: Contract, check: Check, field: str, value: Any) -> None:
     index = contract.checks.index(check)
     changed = with_field(text, ("checks", index), field, value)
     if changed is None or len(changed.encode()) > CONTRACT_BYTES:
-        words = f"{field} of check {check.id!r} cannot be changed without touching more"
+        words = f"{field} of check {check.id!r} cannot be changed without changing other parts of the file"
         shown = canonical(value).decode()[:HINT_CHARACTERS]
         raise UsageFault(words, where=str(file), hint=f"write `{field}: {shown}` yourself")
     write_whole(file, changed.encode())

@@ -57,7 +57,7 @@ class Screened:
     unlisted: tuple[str, ...]
 
     def words(self) -> str:
-        """What the screen says of the check, in a sentence."""
+        """The result of the screen of a check, in a sentence."""
         most = f"at most {100 * self.bound:.2g} % with {100 * CONFIDENCE:g} % confidence"
         if not self.deviating:
             return f"no flake seen in {self.attempts} runs: {most}"
@@ -98,7 +98,7 @@ def _variables(prepared: PreparedBase, check: Check, number: int) -> Mapping[str
 
 
 def screen(contract: Contract, observed: tuple[Observed, ...]) -> tuple[Screened, ...]:
-    """What the attempts say of every check that runs something."""
+    """What the attempts show about every check that runs something."""
     return tuple(_screened(check, observed) for check in contract.checks if not check.no_op)
 
 

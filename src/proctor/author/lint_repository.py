@@ -64,7 +64,7 @@ def require_fitting_variants(contract: Contract, inputs: InputCache) -> None:
             problem = _variant_problem(contract, check, patch, inputs)
             if problem:
                 path = ("checks", place, "inverted", "variants", number)
-                hint = "make the patch again, against one hidden or protected test file, or take it out"
+                hint = "make the patch again, against one hidden or protected test file, or remove it"
                 mistakes.append(_mistake(contract, path, f"the variant {file.path} does not apply: {problem}", hint))
     if mistakes:
         raise ContractError(mistakes)

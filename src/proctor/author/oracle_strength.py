@@ -194,7 +194,7 @@ class Results:
             return
         try:
             if parse_canonical(lines[0]) != head:
-                words = "these results are of another contract or reference, or of an older Proctor"
+                words = "these results belong to another contract or reference, or to an older Proctor"
                 raise UsageFault(words, where=str(path), hint="name a file that does not exist yet")
             for line in lines[1:-1]:  # what follows the last line end was cut off
                 one = Verdict(**parse_canonical(line))

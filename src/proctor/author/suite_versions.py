@@ -56,7 +56,7 @@ def read_trail(contract: Contract) -> tuple[dict[str, Any], ...]:
         except (ValueError, KeyError, TypeError):
             fits = False
         if not fits:
-            raise UsageFault(f"line {number} is not a suite that follows the one before", where=str(path))
+            raise UsageFault(f"the suite in line {number} does not follow from the one before it", where=str(path))
         trail.append(record)
     return tuple(trail)
 
@@ -104,7 +104,7 @@ def _record(contract: Contract, parent: str, reason: str, removed: list[dict[str
 
 
 def _refuse_emptying(contract: Contract, flagged: Sequence[Screened]) -> None:
-    """Without what is left nothing would show that the task was solved: that is for an author to mend."""
+    """Refuse a suite whose remaining checks cannot show that the task was solved; its author must fix it."""
     gone = {one.check: set(one.tests) for one in flagged}
 
     def is_left(check: Check) -> bool:
@@ -115,9 +115,9 @@ def _refuse_emptying(contract: Contract, flagged: Sequence[Screened]) -> None:
     deciding = [check for check in contract.checks if check.gate == "acceptance" and check.mandatory]
     if not any(map(is_left, deciding)):
         raise UsageFault(
-            "without the flaky ones nothing would show that the task was solved",
+            "without the flaky checks, no check would show that the task was solved",
             where=str(contract.directory),
-            hint="make the checks steady, or declare a flake_tolerance",
+            hint="make the checks deterministic, or declare a flake_tolerance",
         )
 
 

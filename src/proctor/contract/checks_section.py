@@ -1,4 +1,4 @@
-"""From the fields of checks, reference and score to the oracle, with what only several fields together can tell."""
+"""From the fields of checks, reference and score to the oracle, with the checks that need several fields together."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ class ChecksReader:
         for name, (text, marks) in wanted.items():
             for mark in marks:
                 if text and mark not in text:
-                    self.report.add(part.place(name), f"'{name}' does not hold {mark}")
+                    self.report.add(part.place(name), f"'{name}' does not contain {mark}")
         if part["passing_id"] == part["failing_id"]:
             self.report.add(part.place("failing_id"), "'passing_id' and 'failing_id' are the same")
         return Sentinel(template, part["at"], part["arguments"], part["passing_id"], part["failing_id"], file)

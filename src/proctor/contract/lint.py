@@ -73,7 +73,7 @@ def _dependencies(policy: Policy) -> Iterator[FieldRemark]:
         return
     for index, registry in enumerate(policy.dependencies.registries):
         if not any(_reaches(address, registry) for address in network.allow):
-            yield "warning", (*place, index), f"the registry {quoted(registry)} is not among the addresses allowed"
+            yield "warning", (*place, index), f"the registry {quoted(registry)} is not among the allowed addresses"
 
 
 def _reaches(address: str, registry: str) -> bool:
@@ -122,7 +122,7 @@ def _budget(contract: Contract) -> Iterator[FieldRemark]:
     budget = contract.budget
     for name, what in (("disk_bytes", "bytes"), ("inodes", "files")):
         if getattr(budget, name) is None:
-            yield "warning", ("budget", name), f"no cap on the {what} that are written: a run may fill the disk"
+            yield "warning", ("budget", name), f"the {what} that a run writes have no limit: it may fill the disk"
     if budget.disk_bytes is not None and budget.file_bytes > budget.disk_bytes:
         yield "advice", ("budget", "file_bytes"), "one file may be larger than all that the run may write"
 

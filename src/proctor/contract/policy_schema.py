@@ -120,7 +120,7 @@ ROLLBACK = Shape(
 POLICY = Shape(
     "policy",
     (
-        Field("network", NETWORK, "What of the network is open.", "none"),
+        Field("network", NETWORK, "The part of the network that is open.", "none"),
         Field("writable", GLOBS, "Paths that the patch may change.", Policy.writable),
         Field("protected", GLOBS, "Files that are restored before judging.", Policy.protected),
         Field("forbidden", GLOBS, "Files whose change is a violation.", Policy.forbidden),
@@ -148,7 +148,7 @@ POLICY = Shape(
             "Classes of system calls whose attempt is a violation; they are refused in any case.",
             Policy.forbid_syscalls,
         ),
-        Field("dependencies", DEPENDENCIES, "Which new dependencies may come in, and from where.", OMITTED),
+        Field("dependencies", DEPENDENCIES, "Which new dependencies may be added, and from where.", OMITTED),
         Field("canaries", Flag(), "Whether fake secrets are planted and watched.", Policy.canaries),
         Field(
             "reads",
@@ -161,7 +161,7 @@ POLICY = Shape(
         Field(
             "checkpoints",
             Optional(CHECKPOINTS),
-            "When the workspace is saved so that a run can go back to it; null for only when ask or rollback need it.",
+            "When the workspace is saved so that a run can go back to it; null: only when ask or rollback need it.",
             Policy.checkpoints,
         ),
         Field("rollback", ListOf(ROLLBACK), "When the workspace goes back to a checkpoint.", Policy.rollback),
@@ -188,7 +188,7 @@ BUDGET = Shape(
         Field(
             "wall_seconds",
             SECONDS,
-            "Wall-clock time of the agent; the default is a policy choice, as all are.",
+            "Wall-clock time of the agent; the default is a policy choice, like all defaults here.",
             Budget.wall_seconds,
         ),
         Field("command_seconds", SECONDS, "Wall-clock time of one command.", Budget.command_seconds),

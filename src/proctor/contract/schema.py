@@ -268,7 +268,7 @@ CHECK = Shape(
             model.Check.results_file,
         ),
         Field("must_pass", IDS, "Test ids that fail before and have to pass.", ()),
-        Field("keep_passing", IDS, "Test ids that pass before and have to go on passing.", ()),
+        Field("keep_passing", IDS, "Test ids that pass before and must still pass.", ()),
         Field("hidden", ListOf(HIDDEN), "Files put in place for the judge after the patch.", ()),
         Field("variables", VARIABLES, "More environment variables for this check.", {}),
         Field("rerun", RERUN, "How often it runs and how the attempts decide.", OMITTED),

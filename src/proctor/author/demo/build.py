@@ -32,7 +32,9 @@ def materialise(directory: Path) -> Path:
     data = packed(shipped / "repository")
     if hashlib.sha256(data).hexdigest() not in (shipped / "contract.yaml").read_text("utf-8"):
         raise InfrastructureFault(
-            "the bundled repository is not the one that its contract names", where=str(shipped), hint="install anew"
+            "the bundled repository is not the one that its contract names",
+            where=str(shipped),
+            hint="reinstall Proctor",
         )
     (directory / ARCHIVE).write_bytes(data)
     return directory

@@ -12,16 +12,16 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 CATEGORIES = {
-    "comparison": "a comparison is another one",
+    "comparison": "a comparison is replaced by another one",
     "boundary": "a comparison or a number is off by one",
-    "boolean": "a condition is negated, or and and or change places",
-    "arithmetic": "an operator of arithmetic is another one",
-    "constant": "a constant has another value",
+    "boolean": "a condition is negated, or `and` and `or` are swapped",
+    "arithmetic": "an arithmetic operator is replaced by another one",
+    "constant": "a constant is replaced by another value",
     "return": "nothing is returned",
-    "statement": "a statement is left out",
-    "element": "a member of a tuple, list or set is left out",
-    "line": "a changed line is left out",
-    "hunk": "one of the changes is not made",
+    "statement": "a statement is removed",
+    "element": "a member of a tuple, list or set is removed",
+    "line": "a changed line of the reference is removed",
+    "hunk": "one of the reference's changes is not made",
 }
 """The categories of faults, each with what it means."""
 
