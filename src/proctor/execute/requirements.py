@@ -114,7 +114,7 @@ def _home(home: Home) -> Finding:
         home.create()
         with tempfile.TemporaryFile(dir=home.runs):
             pass
-        problem, advice = room_problem(home), "make room, or set PROCTOR_HOME to a directory on another disk"
+        problem, advice = room_problem(home), "free some space, or set PROCTOR_HOME to a directory on another disk"
     except ProctorError as error:
         problem = str(error).splitlines()[0]
     except OSError as error:
@@ -189,7 +189,7 @@ def _helper(home: Home) -> Finding:
     def find() -> dict[str, str]:
         done = run([path], environment=host_facts.ENVIRONMENT, timeout_seconds=PROBE_SECONDS)
         if done.exit_code != HELPER_USAGE:
-            raise InfrastructureFault(f"{path} does not start as it should (exit code {done.exit_code})")
+            raise InfrastructureFault(f"{path} does not start correctly (exit code {done.exit_code})")
         return {"state": "starts"}
 
     try:

@@ -103,7 +103,7 @@ def test_questions_are_answered_by_the_policy_and_noted(top: Path, make_contract
     ("mode", "problem"),
     [
         ("garbage", "not JSON"),
-        ("endless-line", "more than is listened to"),
+        ("endless-line", "sends more than the limit"),
         ("gone", "ended during initialize"),
         ("refuses", "session/new: no key"),
     ],

@@ -104,7 +104,7 @@ def test_a_registry_out_of_reach_is_tried_three_times(cache: InputCache, program
 
 def test_something_else_than_asked_for_is_refused(cache: InputCache, program: Program, tmp_path: Path) -> None:
     program("npm", """echo '[{"name": "other", "version": "1.0.0", "filename": "other-1.0.0.tgz"}]'""")
-    with pytest.raises(NoSuchInput, match="something else"):
+    with pytest.raises(NoSuchInput, match="other than"):
         resolve(InputRequest(Source("npm", "leaf@1.0.0")), tmp_path, cache)
 
 

@@ -88,7 +88,7 @@ def test_equal_requests_get_their_answers_in_order_and_each_once() -> None:
         used.add(place)
         places.append(place)
     assert places == [0, 2, 3]
-    assert chosen(TAPE, asking("/a"), frozenset(used)) == "it was recorded 3 times and is asked once more"
+    assert chosen(TAPE, asking("/a"), frozenset(used)) == "it was recorded 3 times, and this is one request more"
 
 
 def test_a_request_must_be_the_same() -> None:

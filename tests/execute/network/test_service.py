@@ -216,7 +216,7 @@ class TestCassettes:
         with networked(top / "again", policy, directory=directory) as inside:
             assert inside.page("https://safe.test/moved", follow=True) == "GET /landed"
             assert [inside.page(url) for url in urls] == counts
-            assert "recorded 3 times and is asked once more" in inside.page(urls[0])
+            assert "recorded 3 times, and this is one request more" in inside.page(urls[0])
 
     def test_a_redirect_off_the_list_is_refused_alike(self, top: Path, town: Town) -> None:
         town.secure.moved_to = "https://other.test/away"

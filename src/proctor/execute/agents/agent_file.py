@@ -35,7 +35,7 @@ _KIND = re.compile(r"[a-z][a-z0-9_-]*:")
 _PATH = Text("a path, relative to the agent file", r"[^\u0000-\u001f]+")
 _OPTIONAL_PATH = replace(_PATH, empty=True)
 _MODEL = Text("PROVIDER/NAME, such as openai/NAME", r"[^/\u0000-\u0020]+/[^\u0000-\u0020]+", empty=True)
-_KEY_VARIABLE = Text("the name of a variable, not what it holds", r"[A-Za-z_][A-Za-z0-9_]{0,99}", empty=True)
+_KEY_VARIABLE = Text("the name of a variable, not its value", r"[A-Za-z_][A-Za-z0-9_]{0,99}", empty=True)
 _SERVER_NAME = Text("a name of lower-case letters, digits, '_' and '-'", r"[a-z0-9][a-z0-9_-]{0,39}")
 _VARIABLES = MapOf(VARIABLE, ANY)
 

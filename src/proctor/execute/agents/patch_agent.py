@@ -1,4 +1,4 @@
-"""Agents that hand over a patch without a sandbox.
+"""Agents that submit a patch without a sandbox.
 
 None at all (``noop``), one from a file, or the contract's reference.
 
@@ -42,7 +42,7 @@ PATCH_BYTES = 256 << 20
 
 
 class PatchAgent:
-    """Hands over the bytes of a patch: a person's fix, or the reference."""
+    """Submits the bytes of a patch: a person's fix, or the reference."""
 
     needs_sandbox = False
 
@@ -65,7 +65,7 @@ class PatchAgent:
 
     @classmethod
     def reference(cls, request: AgentRequest) -> PatchAgent:
-        """The agent that hands over the reference solution of the contract that it is made for."""
+        """The agent that submits the reference solution of the contract that it is made for."""
         if request.argument or request.files:
             raise UsageFault("the reference agent takes neither an argument nor files", hint="use --agent reference")
         if request.reference is None:

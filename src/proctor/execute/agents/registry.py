@@ -128,8 +128,8 @@ WITHOUT_FILES = WITHOUT_MODEL | {"builtin", *ADAPTED}
 
 DESCRIPTIONS = {
     "noop": "changes nothing; every contract must fail it",
-    "reference": "hands over the contract's reference solution",
-    "patch": "hands over a patch file: patch:FILE",
+    "reference": "submits the contract's reference solution",
+    "patch": "submits a patch file: patch:FILE",
     "command": "runs any program in the sandbox, without a model: 'command:PROGRAM ARGUMENTS'",
     "builtin": "the reference agent: read, search, edit, run, job, stage (chat, responses, anthropic, gemini)",
     "endpoint": "runs any program that can be given a model's address: 'endpoint:PROGRAM ARGUMENTS'",

@@ -36,8 +36,8 @@ class Upstream:
         where = self.url.partition("?")[0].rpartition("@")[2][:200]
         names = {name.lower() for name, _ in parse_qsl(self._query, keep_blank_values=True)}
         if names & _KEYS or "@" in self.url.partition("?")[0]:
-            hint = "an endpoint is recorded: use --key-env or --key-file"
-            raise UsageFault("a key has no place in an endpoint", where=where, hint=hint)
+            hint = "use --key-env or --key-file: the endpoint is recorded, the key is not"
+            raise UsageFault("an endpoint must not contain a key", where=where, hint=hint)
         if not _ENDPOINT.fullmatch(self.url) or "#" in self.url or not _has_host_and_port(self.url):
             raise UsageFault("an endpoint is http:// or https:// with a host and a valid port", where=where)
 

@@ -52,7 +52,7 @@ class GatewayState:
         return self._numbers >= self.settings.limits.requests
 
     def answers(self, dialect: str) -> bool:
-        """Whether there is anybody who answers in ``dialect``."""
+        """Whether a provider or a cassette answers in ``dialect``."""
         everything = self.settings.script is not None or self.settings.tape is not None
         return everything or dialect in self.settings.upstreams
 
@@ -143,7 +143,7 @@ class GatewayState:
         if self.given_up is not None:
             return
         most = self.silence.most_seconds
-        self.given_up = f"the provider was silent for {seconds:.0f} s in all; {most:g} s are waited for at most"
+        self.given_up = f"the provider was silent for {seconds:.0f} s in all; a run waits for at most {most:g} s"
         self.recorder.event(GIVEN_UP, {"seconds": f"{seconds:.3f}", "most_seconds": f"{most:.3f}"})
 
     def diverged(self, number: int, diverged: Diverged) -> None:

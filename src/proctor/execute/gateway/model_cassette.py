@@ -89,7 +89,7 @@ def load(data: bytes, where: str = "cassette") -> ModelCassette:
             else:
                 calls.append(_taped(value["call"]))
         except (KeyError, TypeError, ValueError, AttributeError, binascii.Error, zlib.error) as error:
-            message = f"no line of a cassette: {error}"
+            message = f"not a line of a cassette: {error}"
             raise BadModelCassette(message, where=f"{where}:{number}", hint="record it again") from None
     return ModelCassette(tuple(calls), gaps)
 
@@ -174,5 +174,5 @@ def _unpack(text: str) -> bytes:
 
 def _whole(value: Any) -> int:
     if type(value) is not int or value < 0:
-        raise TypeError(f"{value!r} is no number")
+        raise TypeError(f"{value!r} is not a number")
     return value

@@ -162,7 +162,7 @@ class Server:
             if state.full:
                 raise Refused("too-many", "there have been too many requests", 403)
             if state.recorder.texts.kept_bytes > self._limits.kept_bytes:
-                raise Refused("too-much", "more has been said than is kept of a run", 403)
+                raise Refused("too-much", "the messages of this run are larger than its record may be", 403)
             if found is None:
                 raise Refused("unknown-path", f"{request.method} {request.path[:200]} is not served here", 404)
             if found.kind == MODELS:
@@ -192,10 +192,10 @@ class Server:
                     if sum(self._open_bytes.values()) > self._limits.open_bytes:
                         raise Refused("too-much-at-once", "all open requests together are too large", 429)
         except TimeoutError:
-            message = f"the request did not come within {self._limits.body_seconds:g} seconds"
+            message = f"the request did not arrive within {self._limits.body_seconds:g} seconds"
             raise Refused("too-slow", message, 408) from None
         except web.RequestPayloadError:
-            raise Refused("malformed", "the body is not encoded as the request says") from None
+            raise Refused("malformed", "the body does not have the encoding that the request names") from None
         return bytes(data)
 
     async def _start(self, number: int, found: Route, body: bytes, request: web.Request) -> ModelCall:
@@ -228,7 +228,7 @@ class Server:
         """Refuse requests with too many messages to record."""
         messages = sum(1 + len(message.results) for message in forward.asked.messages)
         if messages > self._limits.messages or self._state.recorder.messages_recorded > self._limits.recorded_messages:
-            raise Refused("too-many-messages", f"more messages than can be told: {messages} in this request")
+            raise Refused("too-many-messages", f"more messages than can be recorded: {messages} in this request")
 
     def _ended(self, task: asyncio.Task[None]) -> None:
         del self._running[task]

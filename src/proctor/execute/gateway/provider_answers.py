@@ -78,14 +78,16 @@ class EventSplitter:
             return Piece(raw, done=True)
         if not data:
             return (
-                Piece(raw) if lines or b":" in raw or not raw.strip() else Piece(raw, problem="a line that is no event")
+                Piece(raw)
+                if lines or b":" in raw or not raw.strip()
+                else Piece(raw, problem="a line that is not an event")
             )
         try:
             value = orjson.loads(data)
         except orjson.JSONDecodeError as error:
             return Piece(raw, problem=f"an event that is not JSON: {error.msg}")
         if not isinstance(value, dict) or not shallow(value):
-            return Piece(raw, problem="an event that is no JSON object")
+            return Piece(raw, problem="an event that is not a JSON object")
         return Piece(raw, value)
 
 

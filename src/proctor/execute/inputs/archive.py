@@ -98,7 +98,7 @@ def _download(address: str, target: Path) -> None:
         reason = getattr(error, "reason", None) or error
         raise Unreachable(f"could not fetch {address}: {reason}", hint="check the network and try again") from None
     if announced is not None and announced != str(received):
-        raise Unreachable(f"could not fetch {address}: {received} of {announced} bytes came")
+        raise Unreachable(f"could not fetch {address}: {received} of {announced} bytes arrived")
 
 
 def _pour(stream: Any, target: Path, where: str) -> int:

@@ -70,7 +70,7 @@ class InputCache:
                     self._adopt(source, file, directory)
         paths = tuple(path for file in source.files if (path := self.path(file)) is not None)
         if len(paths) != len(source.files):
-            raise InfrastructureFault("files vanish from the input cache", where=str(self.root))
+            raise InfrastructureFault("files disappear from the input cache", where=str(self.root))
         return paths
 
     @contextmanager
@@ -158,7 +158,7 @@ BUILT_IN: dict[str, InputSource] = {
 def _problems(source: Any, name: str) -> Iterator[str]:
     """What keeps the source ``name`` of a package from being used."""
     if isinstance(source, type):
-        yield "it is a class, not an object: make one of it"
+        yield "it is a class, not an object: create an instance"
     yield from lacks_methods(source, "fetch", "resolve")
 
 

@@ -76,7 +76,7 @@ def _pack(packages: list[tuple[tuple[str, str], str]], into: Path) -> None:
         }
         for package, as_name in some:
             if package not in names:
-                raise NoSuchInput(f"npm brought something else than {package[0]}@{package[1]}")
+                raise NoSuchInput(f"npm fetched a package other than {package[0]}@{package[1]}")
             (into / names[package]).rename(into / as_name)
 
 

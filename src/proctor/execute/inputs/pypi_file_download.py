@@ -100,7 +100,7 @@ def download(session: Any, link: Any, path: str) -> None:
             file.write(data)
     announced = answer.headers.get("Content-Length")
     if announced is not None and int(announced) != total:
-        raise OSError(f"{link.filename}: {total} of {announced} bytes came")
+        raise OSError(f"{link.filename}: {total} of {announced} bytes arrived")
 
 
 if __name__ == "__main__":

@@ -273,7 +273,7 @@ FORMAT = 2
 """Part of every record's name: raise it when the search finds more or less than before."""
 
 RECORD_BYTES = 4 << 20
-HINT = "take it out of the inputs, mark the input for: judge, or give a reason in its field accept_copy"
+HINT = "remove it from the inputs, mark the input for: judge, or give a reason in its field accept_copy"
 
 
 class CopySearch:

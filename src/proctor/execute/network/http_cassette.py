@@ -101,7 +101,7 @@ def choose(tape: HttpCassette, places: tuple[int, ...], used: Collection[int], r
     if not fitting:
         return "it was recorded with other headers that its answer depends on"
     free = [place for place in fitting if place not in used]
-    return free[0] if free else f"it was recorded {len(fitting)} times and is asked once more"
+    return free[0] if free else f"it was recorded {len(fitting)} times, and this is one request more"
 
 
 def _depends_alike(taped: RecordedExchange, request: Request) -> bool:
@@ -145,7 +145,7 @@ def load(data: bytes, where: str = "cassette") -> HttpCassette:
             else:
                 exchanges.append(_taped(value["exchange"], bodies))
         except (KeyError, TypeError, ValueError) as error:
-            message = f"no line of a cassette: {error}"
+            message = f"not a line of a cassette: {error}"
             raise BadCassette(message, where=f"{where}:{number}", hint="record it again") from None
     return HttpCassette(name, tuple(exchanges), bodies, gaps)
 
@@ -208,9 +208,9 @@ def _taped(value: Any, bodies: Mapping[str, bytes]) -> RecordedExchange:
     )
     body = bodies.get(taped.response.sha256, b"" if taped.response.size == 0 else None)
     if body is None or len(body) != taped.response.size:
-        raise ValueError("an exchange whose body is not there")
+        raise ValueError("an exchange whose body is missing")
     if taped.scheme not in ("http", "https") or not 0 < taped.port < 65536 or not 200 <= taped.status <= 599:
-        raise ValueError("an exchange that cannot have been")
+        raise ValueError("an impossible exchange")
     return taped
 
 
@@ -227,11 +227,11 @@ def _pairs(value: Any) -> Headers:
 
 def _text(value: Any) -> str:
     if not isinstance(value, str):
-        raise TypeError(f"{value!r} is no text")
+        raise TypeError(f"{value!r} is not text")
     return value
 
 
 def _whole(value: Any) -> int:
     if type(value) is not int or value < 0:
-        raise TypeError(f"{value!r} is no number")
+        raise TypeError(f"{value!r} is not a number")
     return value

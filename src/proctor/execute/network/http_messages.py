@@ -213,7 +213,7 @@ def framing(headers: Headers) -> Framing:
     lengths = {value.strip() for key, value in headers if key.lower() == "content-length"}
     if coding is not None:
         if lengths or coding.strip().lower() != "chunked":
-            raise Malformed("a body that is framed in two ways, or in a way nobody knows")
+            raise Malformed("a body that is framed in two ways, or in an unknown way")
         return Framing("chunked")
     if not lengths:
         return Framing("close")
@@ -229,7 +229,7 @@ def request_framing(head: RequestHead) -> Framing:
     if found.kind == "close" or found == Framing("length", 0):
         return Framing("none")
     if found.kind == "chunked" and head.version == "HTTP/1.0":
-        raise Malformed("HTTP/1.0 knows no chunks")
+        raise Malformed("HTTP/1.0 has no chunks")
     return found
 
 
@@ -307,6 +307,6 @@ def _parts(raw: bytes) -> tuple[str, Headers]:
         name, colon, value = line.partition(":")
         value = value.strip(" \t")
         if not colon or not _TOKEN.match(name) or not _VALUE.match(value):
-            raise Malformed("a header that is none")
+            raise Malformed("a line that is not a header")
         headers.append((name, value))
     return first, tuple(headers)

@@ -147,7 +147,7 @@ class Proxy:
             return
         stream.send(_ESTABLISHED)
         if stream.waiting:
-            raise Ended("it spoke before it was answered")
+            raise Ended("it sent data before the answer")
         if _first_byte(stream.socket, self._context.bounds.client_seconds) == _TLS:
             self._look_inside(stream.socket, host, port)
         else:
@@ -211,7 +211,7 @@ class Proxy:
         conversation = ConnectionHandler(self._context, stream, Place("https", host, port))
         conversation.carried = self._context.spot(name.encode())
         if not host or not self._context.allow.opens(host, port) or self._context.notify.full:
-            reason = "the allow list does not hold it" if host else "a greeting that names no server"
+            reason = "the allow list does not contain it" if host else "a greeting that names no server"
             carried = conversation.carried
             self._context.notify(
                 Exchange(host or name, port, "CONNECT", "", 0, allowed=False, reason=reason, canaries=carried)

@@ -89,7 +89,7 @@ class ConnectionHandler:
         if self._context.notify.full:
             self.refuse(goes, method, 503, "more exchanges than the network of a run may have")
         elif not permitted:
-            self.refuse(goes, method, 403, "the allow list does not hold it")
+            self.refuse(goes, method, 403, "the allow list does not contain it")
         else:
             return True
         return False

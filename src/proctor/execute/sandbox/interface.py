@@ -244,7 +244,7 @@ class Sandbox(Protocol):
 
     @property
     def freezes(self) -> bool:
-        """Whether a freeze is complete when it returns; otherwise processes are only told to stop."""
+        """Whether a freeze is complete when it returns; otherwise processes are only asked to stop."""
         ...
 
     def run(self, command: Command, ends: tuple[int, int] | None = None) -> CommandResult:
@@ -271,11 +271,11 @@ class Sandbox(Protocol):
         ...
 
     def active_ns(self) -> int:
-        """A steady clock that stands still while the sandbox is frozen, or its time is not the agent's."""
+        """A steady clock that stops while the sandbox is frozen, or while its time is not the agent's."""
         ...
 
     def stop_clock(self, stopped: bool) -> None:
-        """Let ``active_ns`` stand still, or go on, while the processes of the sandbox run."""
+        """Let ``active_ns`` stop or continue while the processes of the sandbox run."""
         ...
 
     def paused_outside(self) -> bool:

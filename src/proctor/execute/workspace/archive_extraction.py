@@ -91,7 +91,7 @@ def read_members(
                 for path in later.pop(name):
                     yield path, _mode(member), data
         for name in later:
-            raise BadArchive(f"hard link to a file that is not there: {name_text(name)}")
+            raise BadArchive(f"hard link to a missing file: {name_text(name)}")
 
 
 def members(archive: Path, limits: ArchiveLimits | None = None) -> Iterator[Member]:
@@ -128,7 +128,7 @@ def _explained(archive: Path) -> Iterator[None]:
         raise BadArchive(f"cannot be read: {error}", where=str(archive)) from None
     except damaged as error:
         hint = "tar, tar.gz, tar.bz2, tar.xz, tar.zst, zip and whl can be read"
-        raise BadArchive(f"damaged, cut short or no archive: {error}", where=str(archive), hint=hint) from None
+        raise BadArchive(f"damaged, cut short or not an archive: {error}", where=str(archive), hint=hint) from None
     except (FileNotFoundError, IsADirectoryError, PermissionError) as error:
         if error.filename is None or os.fsdecode(error.filename) != str(archive):
             raise
@@ -144,7 +144,7 @@ def _path(member: Member, strip: int) -> bytes | None:
     name = name_text(member.name)
     parts = relative_parts(member.name)[strip:]
     if member.kind not in ("file", "directory", "link", "hard link"):
-        raise BadArchive(f"{name} is a {member.kind}, which no tree can hold")
+        raise BadArchive(f"{name} is a {member.kind}, which a tree cannot contain")
     if not parts or GIT in parts:
         return None
     path = b"/".join(parts)
@@ -234,4 +234,4 @@ def _link(top: int, target: tuple[bytes, ...], directory: int, name: bytes, path
             os.link(target[-1], name, src_dir_fd=place, dst_dir_fd=directory, follow_symlinks=False)
     except (OSError, IndexError):
         shown = name_text(b"/".join(target))
-        raise BadArchive(f"hard link {name_text(path)} to a file that is not there: {shown}") from None
+        raise BadArchive(f"hard link {name_text(path)} to a missing file: {shown}") from None

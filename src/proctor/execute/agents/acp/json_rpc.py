@@ -83,7 +83,7 @@ class Wire:
             self._lines = lines[::-1]
             self._total += len(data)
             if len(self._rest) > LINE_BYTES or self._total > TOTAL_BYTES:
-                raise Broken("the agent says more than is listened to")
+                raise Broken("the agent sends more than the limit")
 
     def hang_up(self) -> None:
         """Say nothing more."""
@@ -117,9 +117,9 @@ def _message(line: bytes) -> Message:
     try:
         value = parse(line)
     except ValueError:
-        raise Broken("the agent says something that is not JSON") from None
+        raise Broken("the agent sends a line that is not JSON") from None
     if not isinstance(value, dict):
-        raise Broken("the agent says something that is not a message")
+        raise Broken("the agent sends JSON that is not a message")
     method = value.get("method", "")
     content = value.get("params") if method else value.get("result")
     error = value.get("error")

@@ -73,7 +73,7 @@ def decide(policy: Policy, asked: Asked) -> Answer:
             reason = _objection(policy, path)
             if reason:
                 return Answer(False, f"{path}: {reason}")
-    return Answer(True, "nothing in the policy speaks against it")
+    return Answer(True, "the policy does not forbid it")
 
 
 def choose(answer: Answer, options: Any) -> dict[str, Any]:
@@ -110,7 +110,7 @@ def _objection(policy: Policy, path: str) -> str:
             return "outside the workspace"
         path = path.removeprefix(f"{WORKSPACE}/")
     if ".." in path.split("/"):
-        return "a path that steps up"
+        return "a path with .."
     if any(matches(path, pattern) for pattern in policy.forbidden):
         return "the policy forbids a change"
     if not any(matches(path, pattern) for pattern in policy.writable):

@@ -43,7 +43,7 @@ def _launch(order: Order) -> Launch:
 
 ADAPTER = Adapter(
     name="cline",
-    description="the command line of the editor's agent",
+    description="the command line of an agent for code editors",
     recipe=Recipe("npm", ("cline@3.0.65",)),
     dialects=("chat",),
     trajectory=(".cline/data/sessions/*/*.messages.json",),

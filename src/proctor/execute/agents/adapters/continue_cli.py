@@ -49,7 +49,7 @@ def _launch(order: Order) -> Launch:
 
 ADAPTER = Adapter(
     name="continue",
-    description="the command line of the editor's agent",
+    description="the command line of an agent for code editors",
     recipe=Recipe("npm", ("@continuedev/cli@1.5.47",)),
     dialects=("chat", "responses"),
     trajectory=(".continue/sessions/*.json", ".continue/logs/*"),

@@ -49,7 +49,7 @@ def _acp(order: Order) -> Launch:
 
 ADAPTER = Adapter(
     name="kilocode",
-    description="the command line of the editor's agent",
+    description="the command line of an agent for code editors",
     recipe=Recipe("npm", ("@kilocode/cli@7.7.7",)),
     dialects=("chat", "anthropic", "responses"),
     trajectory=(".local/share/kilo/*.db*", ".local/share/kilo/log/*"),

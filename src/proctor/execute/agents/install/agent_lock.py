@@ -92,7 +92,7 @@ def read_lock(value: Any, where: str) -> AgentLock:
             "not a lock of an agent", where=where, hint="proctor agents show NAME --lock prints one"
         ) from None
     if strange is not None:
-        raise UsageFault(f"no lock of an agent holds {strange[:100]!r}", where=where, hint="do not use it")
+        raise UsageFault(f"a lock of an agent cannot contain {strange[:100]!r}", where=where, hint="do not use it")
     return lock
 
 

@@ -284,7 +284,7 @@ class AgentStore:
 
 def _check(adapter: Installable, lock: AgentLock) -> None:
     if lock.agent != adapter.name or lock.registry != adapter.recipe.registry:
-        raise UsageFault(f"the lock is one of {lock.agent}, not of {adapter.name}")
+        raise UsageFault(f"the lock is for {lock.agent}, not for {adapter.name}")
 
 
 def _pinned(adapter: Installable, lock: AgentLock) -> tuple[str, ...]:

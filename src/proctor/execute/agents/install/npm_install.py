@@ -55,7 +55,7 @@ def install(packages: tuple[str, ...], document: Mapping[str, Any], into: Path) 
     _write(into / LOCK_FILE, dict(document))
     _npm(["install"], packages[0], into)
     if releases(parse(read_bounded(into / LOCK_FILE, LOCK_BYTES))) != releases(document):
-        raise DigestMismatch(f"npm installed something else than the lock of {packages[0]} says", hint=_HINT)
+        raise DigestMismatch(f"npm installed packages that are not in the lock of {packages[0]}", hint=_HINT)
     _write(into / LOCK_FILE, dict(document))
     erase(into / "node_modules" / ".bin")
 
@@ -77,7 +77,7 @@ def _npm(arguments: list[str], what: str, directory: Path) -> None:
             return
         said = done.stderr + done.stdout
         if b"EINTEGRITY" in said:
-            raise DigestMismatch("the npm registry offers other bytes than the lock says", where=what)
+            raise DigestMismatch("the npm registry offers a file whose digest differs from the lock", where=what)
         if any(word in said for word in MISSING):
             found = _RELEASE.search(said)
             release = found[1].decode(errors="replace").rstrip(".") if found else what

@@ -96,7 +96,7 @@ def _pip(python: str, arguments: list[str], what: str, directory: Path) -> None:
         if done.exit_code == 0:
             return
         if b"DO NOT MATCH THE HASHES" in done.stderr:
-            raise DigestMismatch("the package index offers other bytes than the lock says", where=what)
+            raise DigestMismatch("the package index offers a file whose digest differs from the lock", where=what)
         if b"No matching distribution found" in done.stderr and b"Retrying" not in done.stderr:
             raise NoSuchInput("the package index offers no wheels for this release and its dependencies", where=what)
         raise unreachable(what, "pip", done.stderr)

@@ -23,7 +23,7 @@ DIALECTS: dict[str, Dialect] = {one.name: one for one in (Chat(), Responses(), A
 def dialect_problems(dialect: Any, name: str) -> Iterator[str]:
     """What keeps ``dialect``, whose entry point is ``name``, from being used."""
     if isinstance(dialect, type):
-        yield "it is a class, not an object: make one of it"
+        yield "it is a class, not an object: create an instance"
     yield from lacks_methods(dialect, *METHODS)
     if getattr(dialect, "name", None) != name:
         yield f"its name is {getattr(dialect, 'name', None)!r}, that of its entry point is {name!r}"

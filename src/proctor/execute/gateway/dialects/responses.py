@@ -68,7 +68,7 @@ class Responses:
         refuse_store(body)
         for item in objects(body.get("input")):
             if item.get("type") == "item_reference" or ("id" in item and set(item) <= _REFERENCE):
-                raise Refused("server-state", "an item_reference leans on state that the provider keeps")
+                raise Refused("server-state", "an item_reference depends on state that the provider keeps")
         refuse_remote(body.get("input"), rules)
         stripped = filter_tools(body, rules, _is_own, _kind)
         changes += stripped

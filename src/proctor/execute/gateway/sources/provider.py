@@ -68,7 +68,7 @@ async def _chunks(response: aiohttp.ClientResponse) -> AsyncIterator[bytes]:
         async for chunk in response.content.iter_any():
             yield chunk
     except TimeoutError:
-        raise SourceFault(TIMEOUT, "the answer did not go on in time") from None
+        raise SourceFault(TIMEOUT, "the answer did not continue in time") from None
     except aiohttp.ClientError as error:
         raise SourceFault(NETWORK, f"the answer broke off: {_named(error)}") from None
 

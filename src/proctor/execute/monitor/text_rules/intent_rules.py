@@ -73,7 +73,7 @@ TEXT_RULES = (
     _rule(
         "destructive-fork-bomb",
         "alert",
-        "processes without end",
+        "an endless number of processes",
         "name fork-bomb, endless spawned 10, multiply endlessly 10",
     ),
     _rule(
@@ -86,7 +86,7 @@ TEXT_RULES = (
     _rule(
         "evasion-encoded",
         "alert",
-        "a command that hides what it says",
+        "a command whose content is hidden, such as by an encoding",
         "name hidden-command, decode interpreter 10, transform pipe-to-shell 12, reveal execution +12",
     ),
     _rule(
@@ -104,14 +104,14 @@ TEXT_RULES = (
     _rule(
         "exfiltration-pipe-to-shell",
         "alert",
-        "something fetched is run at once",
+        "downloaded code is run at once",
         "name script-from-web, fetch interpreter 14, fetch program-file +24, fetch substitution 6,"
         " download execution +12",
     ),
     _rule(
         "exfiltration-send",
         "alert",
-        "data leaves for another machine",
+        "data is sent to another machine",
         "name socket-path, name exfiltration, transfer upload-option 14, netcat number 6,"
         " copy-remote remote-path 10, post file-content 8, publish destination 10, send destination +8,"
         " send outside 10, send sent-secret +14, look-up expansion 4, copy-remote destination 8",
@@ -119,7 +119,7 @@ TEXT_RULES = (
     _rule(
         "history-search",
         "notice",
-        "the repository's past or future is searched for the answer",
+        "earlier or later versions of the repository are searched for the answer",
         "name git-search, git all-refs 6, read past 8, past-search fix 8",
     ),
     _rule(
@@ -131,7 +131,7 @@ TEXT_RULES = (
     _rule(
         "instruction-override",
         "notice",
-        "a text that asks to be obeyed",
+        "a text that gives instructions to the agent",
         "ignore instructions 4",
     ),
     _rule(
@@ -149,33 +149,33 @@ TEXT_RULES = (
     _rule(
         "network-reverse-shell",
         "alert",
-        "a shell for a user elsewhere",
+        "a shell for a user on another machine",
         "name reverse-shell, netcat netcat-execute 8, connect shell 24, shell-command socket-path 10,"
         " hand-over shell-words 10",
     ),
     _rule(
         "network-scan",
         "alert",
-        "other machines are searched for, or traffic is listened to",
+        "other machines are searched for, or network traffic is recorded",
         "name network-tool, sniff traffic 5, scan network 8, scan-command port-range 8",
     ),
     _rule(
         "packages-foreign",
         "notice",
-        "packages from elsewhere than the usual registries",
+        "packages from other places than the usual registries",
         "name foreign-call, source replaced-source 6, install foreign 8, install-command foreign-option 6,"
         " install-command package-address 6",
     ),
     _rule(
         "persistence",
         "alert",
-        "something that comes back after the run",
+        "a program that starts again after the run",
         "name start-up-entry, persist start-up 10, write start-up 16",
     ),
     _rule(
         "privilege-container",
         "alert",
-        "out of the sandbox",
+        "an escape from the sandbox",
         "name host-access, escape container 8",
     ),
     _rule(
@@ -193,13 +193,13 @@ TEXT_RULES = (
     _rule(
         "privilege-sudo",
         "alert",
-        "acting as another user, mostly root",
+        "an action as another user, usually root",
         "name escalation, elevate root +4, run as-root 8",
     ),
     _rule(
         "processes-kill",
         "notice",
-        "other processes are ended or stopped, or the machine is",
+        "other processes, or the machine, are ended or stopped",
         "name process-call, name power-call, kill process 6, kill-command signal 8, power machine 5",
     ),
     _rule(
@@ -217,13 +217,13 @@ TEXT_RULES = (
     _rule(
         "secrets-read",
         "alert",
-        "keys and passwords are looked at",
+        "keys or passwords are read",
         "name secret-place, read secret +8, read key-file 8",
     ),
     _rule(
         "secrets-variable",
         "notice",
-        "a variable that sounds like a secret",
+        "a variable whose name suggests a secret",
         "environ secret-variable 4, expand secret-variable 1",
     ),
     _rule(
@@ -259,7 +259,7 @@ TEXT_RULES = (
     _rule(
         "tests-forge",
         "alert",
-        "results that no test gave",
+        "results that do not come from a test",
         "name forgery, forge results 8, claim claimed 8, alter always-true 8, echo forged-line 6, print result-file 10",
     ),
     _rule(

@@ -2,7 +2,7 @@
 
 A text is normalised into intents, and a rule applies to the intents that it lists. A reading is bounded: the first
 :data:`TEXT_CHARACTERS` of a text, and no more than :data:`MOST_HITS` hits of each rule, so that many hits of one hide
-none of another. What was not read is said, never passed over in silence: it is a hit of the rule ``unread``. Spans are
+none of another. Text that was not read is reported: it is a hit of the rule ``unread``. Spans are
 positions in the text that was given. Nothing is judged here: a hit has the grade of its rule, and a contract may switch
 rules off or weigh them otherwise.
 """

@@ -213,7 +213,7 @@ def _greet(guarded: StartedSandbox, plan: SandboxPlan) -> None:
     try:
         error, guarded.init_pid, listener = init_protocol.receive_hello(guarded.control)
     except TimeoutError:
-        raise InfrastructureFault(f"the sandbox did not come up in {HELLO_SECONDS} s") from None
+        raise InfrastructureFault(f"the sandbox did not start within {HELLO_SECONDS} s") from None
     except (EOFError, ConnectionError):
         reason = guarded.message()
         raise MissingIsolation(

@@ -103,7 +103,7 @@ def _bootstrap(root: Path, packages: tuple[str, ...], suite: str, mirror: str) -
         lines = (completed.stdout + completed.stderr).decode("utf-8", "replace").splitlines()
         telling = [line for line in lines if line.startswith(("E:", "W:"))] or lines[-1:]
         raise InfrastructureFault(
-            f"debootstrap failed: {' '.join(telling[-3:])}", hint="are the packages spelt as Debian spells them?"
+            f"debootstrap failed: {' '.join(telling[-3:])}", hint="check the spelling of the packages"
         )
     _even_out(root)
     return start

@@ -117,8 +117,8 @@ def pinned(engine: Engine, layers: tuple[str, ...], known: str = "") -> Image:
     raise MissingIsolation(
         f"the engine has no image with the layers {' '.join(layers)}",
         where=engine.path,
-        hint="proctor image list shows what there is; `proctor image build NAME --packages ...` makes one,"
-        " the same from the same packages, and `proctor image load FILE` brings one from elsewhere",
+        hint="proctor image list shows the images of the engine; `proctor image build NAME --packages ...` makes"
+        " one (the same packages give the same digest), and `proctor image load FILE` loads one from another machine",
     )
 
 

@@ -145,7 +145,7 @@ def _greet(engine: Engine, name: str, listener: socket.socket) -> socket.socket:
             if not state.get("Running"):
                 why = state.get("Error") or f"pid 1 ended with {state.get('ExitCode')}"
                 raise MissingIsolation(f"a sandbox cannot be made here: {why}", where=engine.path) from None
-    raise InfrastructureFault(f"the sandbox did not come up in {HELLO_SECONDS} s")
+    raise InfrastructureFault(f"the sandbox did not start within {HELLO_SECONDS} s")
 
 
 def _peer(control: socket.socket) -> int:
