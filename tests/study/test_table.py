@@ -88,7 +88,7 @@ def test_the_array_of_a_caller_stays_its_own() -> None:
 
 def test_rows_of_one_run_are_refused() -> None:
     rows = [{"run": "r1", "source": "x.csv:2"}, {"run": "r2"}, {"run": "r1", "source": "x.csv:4"}]
-    with pytest.raises(UsageFault, match="'r1' stands in more than one row") as caught:
+    with pytest.raises(UsageFault, match="'r1' is in more than one row") as caught:
         Table.from_rows(rows)
     assert caught.value.where == "x.csv:2, x.csv:4"
     assert Table.from_rows([{"task": "t"}, {"task": "t"}]).length == 2

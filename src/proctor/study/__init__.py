@@ -1,1 +1,1 @@
-"""Studies: what many runs say together, planned before they begin."""
+"""Studies: what many runs show together, planned before they start."""

@@ -1,7 +1,7 @@
-"""The table that every analysis reads: one row for each run, held by columns.
+"""The table that every analysis reads: one row for each run, stored by columns.
 
-A text column is :class:`Coded`: whole numbers that point into a tuple of names, -1 where nothing is known. A column of
-numbers is float64, nan where nothing is known; yes and no are 1 and 0. ``COLUMNS`` names every column, in order, and
+A text column is :class:`Coded`: whole numbers that point into a tuple of names, -1 for an unknown value. A column of
+numbers is float64, nan for an unknown value; yes and no are 1 and 0. ``COLUMNS`` names every column, in order, and
 says what it means; the Parquet index has the same columns under the same names. A table is never changed: a selection
 is a table of its own that shares the names.
 
@@ -215,7 +215,7 @@ def _cells(chunk: list[Mapping[str, Any]]) -> dict[str, Sequence[Any]]:
 
 
 class Table:
-    """Rows by columns. Each column is an attribute; columns that were not given hold nothing but missing values."""
+    """Rows by columns. Each column is an attribute; columns that were not given contain only missing values."""
 
     __slots__ = ("_columns", "length")
 
@@ -319,9 +319,9 @@ class Table:
             twin = int(np.argmax(np.bincount(codes)))
             places = [text for text in self.source.select(self.run.codes == twin) if text]
             raise UsageFault(
-                f"the run {self.run.names[twin]!r} stands in more than one row",
+                f"the run {self.run.names[twin]!r} is in more than one row",
                 where=", ".join(places[:2]),
-                hint="each row needs a run of its own; take one of them out",
+                hint="each row needs a run of its own; remove one of them",
             )
 
     def __getattr__(self, name: str) -> Any:
@@ -345,7 +345,7 @@ class Table:
         return Table(len(rows), columns)
 
     def without(self, names: Iterable[str]) -> Table:
-        """The same rows with nothing in these columns."""
+        """The same rows with these columns empty."""
         gone = set(names)
         return Table(self.length, {name: column for name, column in self._columns.items() if name not in gone})
 

@@ -1,4 +1,4 @@
-"""What a study says besides numbers: a stable code with values, for programs to read and for reports to put in English.
+"""The statements of a study besides its numbers: stable codes with values, which reports put into English.
 
 ``CATALOGUE`` lists every code with its values and their kinds. A statement that does not fit it cannot be made. No
 statement contains English: ``present.sentences`` has one sentence for each code, and ``proctor schema findings`` is
@@ -164,7 +164,7 @@ SCOPE: Mapping[str, Values] = {
     "other-limits": NONE,
     "other-tasks": NONE,
 }
-"""To what findings do not extend."""
+"""The limits of the findings."""
 
 READING: Mapping[str, Values] = {
     "columns-read": {"columns": PAIRS, "shape": TEXT},
@@ -209,7 +209,7 @@ VERSUS: Mapping[str, Values] = {
     "tasks-changed": {"tasks": NAMES},
     "tasks-in-one-only": {"tasks": NAMES},
 }
-"""What there is to say of two studies side by side."""
+"""Statements about the comparison of two studies."""
 
 _RUN: Values = {"run": NAME, "task": NAME, "method": NAME, "status": CODE}
 _CHANGE: Values = {"field": NAME, "before": ANY, "after": ANY}
@@ -243,7 +243,7 @@ DEVIATIONS: Mapping[str, Values] = {
     },
     "task-removed": {"task": NAME, "reason": CODE, "found": STATEMENT, "why": TEXT, "after_runs": COUNT},
 }
-"""In what a pilot departs from its plan."""
+"""How a pilot departs from its plan."""
 
 REMOVALS: Mapping[str, Values] = {
     "as-recorded": {"text": TEXT},
@@ -347,7 +347,7 @@ PROGRESS: Mapping[str, Values] = {
     "stage-stopped": {"stage": CODE, "stop": STATEMENT},
     "stage-unmet": {"stage": CODE, "verdict": CODE, "unmet": STATEMENTS},
 }
-"""What holds a pilot up."""
+"""What stops a pilot."""
 
 _UNPROVEN: Values = {"method": NAME, "runs": COUNT, "exit_codes": COUNTS, "last_run": NAME}
 PILOT_CAVEATS: Mapping[str, Values] = {
@@ -388,7 +388,7 @@ CONCERNS: Mapping[str, Values] = {
     "stage-one-will-be-refused": {"criterion": STATEMENT},
     "tasks-above-budget": {"tasks": NAMES},
 }
-"""What would end a pilot early, or keep it from beginning."""
+"""What would end a pilot early, or prevent its start."""
 
 CATALOGUE: Mapping[str, Values] = {
     code: values

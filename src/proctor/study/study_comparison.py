@@ -1,6 +1,6 @@
 """Two studies side by side: what changed between them, agent by agent, on the tasks that both have.
 
-A task is the same in both only if its contract is, to the last byte. An agent's difference is taken task by task over
+A task is the same in both only if every byte of its contract is. An agent's difference is taken task by task over
 those, so that a suite that grew or shrank does not look like an agent that got better. Notes say what was left out.
 The p values of all agents are adjusted together after Holm: with many agents some seem to have changed by chance.
 """
@@ -21,7 +21,7 @@ from proctor.study.stats.multiple_comparisons import holm
 from proctor.study.stats.paired_comparison import decisive, paired_difference, sign_flip
 
 SEED = 20260307
-"""For signs where there are too many tasks to try all of them."""
+"""The seed of random signs if there are too many tasks to try all patterns."""
 
 Digests = Mapping[str, str]
 """Digests of configurations by the names of agents."""

@@ -131,11 +131,11 @@ def test_rows_of_one_run_leave_the_file_as_it_was(
     ingest(ROWS, path)
     before = path.read_bytes()
     twins = [{"run": f"r{number % 5000}", "source": f"x.csv:{number}"} for number in range(5001)]
-    with pytest.raises(UsageFault, match="'r0' stands in more than one row") as caught:
+    with pytest.raises(UsageFault, match="'r0' is in more than one row") as caught:
         ingest(twins, path)
     assert caught.value.where == "x.csv:0, x.csv:5000"
     assert path.read_bytes() == before
-    with pytest.raises(UsageFault, match="'a' stands in more than one row"):
+    with pytest.raises(UsageFault, match="'a' is in more than one row"):
         write_table(Table(2, {"run": Coded.of(["a", "a"])}), path)
     assert path.read_bytes() == before
     assert [place.name for place in tmp_path.iterdir()] == ["runs.parquet"]
@@ -186,7 +186,7 @@ def test_other_files_are_refused(tmp_path: Path) -> None:
     for path, why in (
         (absent, "is not there"),
         (text, "cannot be read as Parquet"),
-        (foreign, "is no table of runs"),
+        (foreign, "is not a table of runs"),
         (newer, "has the schema 9, not 1"),
     ):
         with pytest.raises(UsageFault, match=why) as caught:

@@ -211,7 +211,7 @@ MISTAKES: dict[str, tuple[str | bytes, dict[str, Any], list[str]]] = {
     "a cost among gaps": ("agent,task,outcome,cost\na,t,1,nan\na,u,1,-3\n", {}, ["results.csv:3: cost is -3"]),
     "a strange outcome": ("agent,task,outcome\na,t,maybe\n", {}, ["'maybe': neither success nor failure", "--success"]),
     "a share as outcome": ("agent,task,reward\na,t,0.5\n", {}, ["results.csv:2: reward is '0.5'"]),
-    "a bad threshold": (PLAIN, {"success": (">0.9",)}, ["'>0.9' is no threshold"]),
+    "a bad threshold": (PLAIN, {"success": (">0.9",)}, ["'>0.9' is not a threshold"]),
     "no share for a threshold": ("agent,task,outcome\na,t,high\n", {"success": (">=1",)}, ["outcome is 'high'"]),
     "an attempt twice": (
         "agent,task,trial,outcome\na,t,1,1\na,u,1,1\na,t,1,0\n",
@@ -271,7 +271,7 @@ def test_a_column_that_is_wrong_throughout_hides_no_other_mistake(read: Any) -> 
         ["results.csv:63", "the attempt of 'a' at 't1' is already at line 3"],
         ["results.csv:64", "4 cells in a table of 5 columns"],
         ["results.csv:65", "outcome is 'perhaps': neither success nor failure"],
-        ["results.csv:65", "seconds is -1, which no attempt can take"],
+        ["results.csv:65", "seconds is -1, which is not possible for an attempt"],
     ]
     told = refusal(read, text)
     assert [line.split(": ")[0] for line in told[:15]] == [f"results.csv:{line}" for line in range(2, 17)]
@@ -287,8 +287,8 @@ def test_every_wrong_column_is_told_at_once(read: Any) -> None:
         "results.csv:1: two columns are called 'x'",
         "there is no column 'price' for --cost",
         "there is no column 'duration' for --seconds",
-        "'score_a' and 'score_b' could each be the outcome: say which by --outcome COLUMN",
-        "no column looks like the agent: say which by --agent COLUMN",
+        "'score_a' and 'score_b' could each be the outcome; name it with --outcome COLUMN",
+        "no column looks like the agent; name it with --agent COLUMN",
     ]
 
 

@@ -23,7 +23,7 @@ from proctor.study.stats.missing_outcomes import imputed_rate, manski, rogan_gla
 MAX_RUNS = 200
 """How many runs of an agent are named; the query selects all of them."""
 DUST = 1e-9
-"""An interval that is narrower than this share of its value has no width but for rounding."""
+"""An interval that is narrower than this share of its value has no width except for rounding."""
 
 
 def agent_rates(cells: Cells) -> list[dict[str, Any]]:
@@ -67,7 +67,7 @@ def agent_costs(cells: Cells) -> list[dict[str, Any]]:
         metered, total = has[agent].sum(), float(usd[agent].sum())
         per_run = _uncertain(cluster_mean(usd[agent], has[agent], cells.level, floor=0.0))
         rows, ran = cells.runs_of(agent), cells.attempts[agent] > 0
-        # Every agent has the same random numbers, so that a name decides nothing.
+        # Every agent has the same random numbers, so that a name has no influence.
         price = success_price(
             usd[agent, ran],
             cells.wins[agent, ran],
@@ -160,7 +160,7 @@ def several_attempts(cells: Cells) -> list[dict[str, Any]]:
 def unknown_outcomes(cells: Cells, generator: Callable[[], np.random.Generator]) -> list[dict[str, Any]]:
     """For each agent the bounds that unknown outcomes leave, and the rate with those outcomes drawn.
 
-    Every agent has the same random numbers, so that a name decides nothing.
+    Every agent has the same random numbers, so that a name has no influence.
     """
     known = cells.count(cells.known)
     unknown = cells.count(cells.scorable & ~cells.known)
@@ -178,7 +178,7 @@ def unknown_outcomes(cells: Cells, generator: Callable[[], np.random.Generator])
 
 
 def corrected(rates: list[dict[str, Any]], question: Question) -> list[list[dict[str, Any]]]:
-    """For each agent the rate if acceptance errs as often as it was measured to, and as the question supposes."""
+    """For each agent the rate if acceptance errs as often as was measured, and as the question assumes."""
     known = question.measured
     errs: list[tuple[float, float, int | None, int | None]] = [(*pair, None, None) for pair in question.oracle]
     if known is not None:

@@ -85,7 +85,7 @@ def counterfactual(cells: Cells, question: Question) -> list[dict[str, Any]]:
 
 
 def _under(cells: Cells, values: Floats, cap: float, of: str) -> list[dict[str, Any]]:
-    """Success of each agent had the cap been this."""
+    """Success of each agent if this had been the cap."""
     unseen = np.isnan(values)
     known = cells.known & ~(unseen & cells.won)
     wins = cells.count(cells.won & (values <= cap))

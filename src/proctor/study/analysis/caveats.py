@@ -1,4 +1,4 @@
-"""What could change an answer, what the table does not support, and to what its findings do not extend."""
+"""What could change an answer, what the table does not support, and the limits of its findings."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ Supposed: TypeAlias = tuple[str, Estimate]
 
 
 def against_all(cells: Cells, question: Question, best: dict[str, Any], against: dict[str, Any]) -> Supposed | None:
-    """The verdict and the difference when every run that is neither success nor failure counts as no success.
+    """The verdict and the difference when every run that is neither success nor failure counts as a failure.
 
     Nothing where there is no such run, or they count so already.
     """

@@ -1,4 +1,4 @@
-"""Runs made under different conditions are never counted together in silence.
+"""Runs made under different conditions are never counted together silently.
 
 The runs of one task must share one comparability class and one version of the contract. Where they do not, the analysis
 is refused, unless the caller names the task; then the findings say so.

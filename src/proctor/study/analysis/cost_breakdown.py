@@ -2,7 +2,7 @@
 
 The parts of a cost are those of the table: model, execution, human and overhead; execution and overhead by phase. What
 a cost holds beyond the parts that are known is ``unattributed``, so that an agent's items add up to its total. Reviews
-after the runs are itemised, too, and are in no total: how long people look at a run says nothing of its agent.
+after the runs are itemised, too, and are in no total: how long people look at a run does not depend on its agent alone.
 
 The variance of an agent's rate is split into a part between tasks and a part between runs of one task. More runs of a
 task shrink only the second part. The interval of a plan is the one that the tables of rates use, so its width is never
@@ -161,7 +161,7 @@ def _quartiles(key: NDArray[np.int64], values: Floats, counts: NDArray[np.int64]
 
 
 def _without_dust(values: Floats) -> Floats:
-    """What is left after a subtraction, with nan for what is nothing but rounding."""
+    """What is left after a subtraction, with nan for a rest that is only rounding."""
     return np.where(np.abs(values) < 1e-9, np.nan, values)
 
 

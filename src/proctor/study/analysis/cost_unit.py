@@ -30,7 +30,7 @@ class Unit:
 
     @property
     def counts(self) -> str:
-        """What 1 in a column of costs stands for, as tables for other programs say it."""
+        """What 1 in a column of costs means, as tables for other programs write it."""
         return self.name if self.per_usd == 1 else f"{self.per_usd} {self.name}"
 
 

@@ -71,7 +71,7 @@ def discovery(cells: Cells, modes: Modes) -> list[dict[str, Any]]:
         if first == last:
             continue
         known = usd[rows][~np.isnan(usd[rows])]
-        # Runs without a known cost are taken to cost what the others do on average.
+        # Runs without a known cost are assumed to cost the mean of the others.
         cost = float(known.mean()) * runs if len(known) else None
         seen = discover(
             modes.row[first:last] - rows.start, modes.tag[first:last], runs, cost or 0.0, cells.level, MAX_POINTS

@@ -45,7 +45,7 @@ def findings(
     extras: Extras | None = None,
     tell: Callable[[str], None] | None = None,
 ) -> dict[str, Any]:
-    """What ``table`` says about ``question``; ``tell`` is called with the name of each part."""
+    """The findings of ``table`` on ``question``; ``tell`` is called with the name of each part."""
     question, extras = question or Question(), extras or Extras()
     say = tell or (lambda part: None)
     say("counting runs")

@@ -19,7 +19,7 @@ from proctor.study.run_table import Coded, Floats, Mask, Table
 
 NAMELESS = "(no name)"
 MAX_AGENTS = 100
-"""More than this is a column that holds something else, or a table that nobody would read."""
+"""With more values the column does not contain agents, or the table would be too large to read."""
 
 
 class Cells:
@@ -61,7 +61,7 @@ class Cells:
         return np.bincount(cell, minlength=size).astype(np.float64).reshape(len(self.agents), len(self.tasks))
 
     def sum(self, values: Floats) -> Floats:
-        """The sum of ``values``, one for each run, for each agent and task; missing ones count as nothing."""
+        """The sum of ``values``, one for each run, for each agent and task; missing values count as 0."""
         size = len(self.agents) * len(self.tasks)
         found: Floats = np.bincount(self._cell, np.nan_to_num(values), minlength=size).astype(np.float64)
         return found.reshape(len(self.agents), len(self.tasks))
@@ -79,12 +79,12 @@ class Cells:
         return found
 
     def runs_of(self, agent: int) -> Any:
-        """The positions of an agent's runs; rows stand in the order of agents."""
+        """The positions of an agent's runs; rows are in the order of agents."""
         return slice(int(np.searchsorted(self.agent, agent)), int(np.searchsorted(self.agent, agent, side="right")))
 
 
 def _without_repeated(table: Table) -> tuple[Table, int]:
-    """The table without invalid runs in whose place others were made, and how many of those there are."""
+    """The table without invalid runs that were repeated, and how many of those there are."""
     again = {run for run in table.retry_of if run}
     if not again:
         return table, 0
@@ -93,7 +93,7 @@ def _without_repeated(table: Table) -> tuple[Table, int]:
 
 
 def named(column: Coded) -> Coded:
-    """The column with sorted names and a name for what has none."""
+    """The column with sorted names and a name for missing values."""
     used = column.used()
     if not (used.codes < 0).any():
         return used

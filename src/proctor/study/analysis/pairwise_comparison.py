@@ -7,7 +7,7 @@ to pass its own test and this one. The one comparison that was named in advance 
 two agents. The rank
 of an agent is a range: from the number of agents shown to be better, to the number shown to be worse.
 
-A pair is separable where its p value is below alpha and its interval leaves out 0. The two say the same, unless all
+A pair is separable where its p value is below alpha and its interval excludes 0. The two agree, unless all
 tasks differ alike: p is then that of their signs, the interval an exact bound on what other tasks may show.
 
 Let the interval be that of the difference, candidate minus the agent in use. The minimum effect is the least difference
@@ -71,13 +71,13 @@ PRODUCTS = 2e10
 """How many products the random signs may cost; with very many tasks and agents fewer patterns are drawn."""
 LEAST_DRAWS = 1_999
 RATED_TASKS = 2
-"""How many tasks with outcomes it takes to have a rate that speaks of others."""
+"""How many tasks with outcomes are needed for a rate that applies to other tasks."""
 
 
 def compare_pairs(
     cells: Cells, rng: np.random.Generator, planned: frozenset[str] = frozenset()
 ) -> list[dict[str, Any]]:
-    """Every pair; ``a`` stands before ``b`` in the ranking. The pair ``planned`` stands for itself alone."""
+    """Every pair; ``a`` is before ``b`` in the ranking. The pair ``planned`` is not adjusted for the others."""
     means = cells.means()
     order = ranking(cells)
     means = means[:, order]
@@ -109,7 +109,7 @@ def compare_pairs(
 
 
 def is_separable(means: Floats, pair: tuple[int, int], alone: bool, alpha: float, rng: np.random.Generator) -> bool:
-    """Whether two columns of task means are separable: by themselves where ``alone``, else among all pairs."""
+    """Whether two columns of task means are separable: by their own p value if ``alone``, otherwise among all pairs."""
     one, other = means[:, pair[0]], means[:, pair[1]]
     compared = paired_difference(one, other, level_of(alpha))
     p = decisive(compared.p, sign_flip(one - other, rng).p, compared.difference.clusters)
@@ -133,8 +133,8 @@ def ranking(cells: Cells) -> list[int]:
 def _standing(cells: Cells) -> list[tuple[int, float]]:
     """What orders agents, the least first: the rate, where two tasks or more make one.
 
-    One task says nothing about others, however well it went: who has outcomes at one only comes after those with a
-    rate, and who has none at all comes last. Where no agent has two tasks their shares order them still.
+    One task gives no information about others: an agent with outcomes at one task comes after those with a rate, and an
+    agent without outcomes comes last. If no agent has two tasks, they are ordered by their shares.
     """
     rates = np.round(np.nan_to_num(cells.rates()), 12).tolist()
     tasks = np.minimum((cells.tries > 0).sum(axis=1), RATED_TASKS).tolist()

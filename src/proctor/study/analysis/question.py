@@ -1,4 +1,4 @@
-"""What is asked of a table, and what is known beside it."""
+"""The question about a table, and what is known in addition to it."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def level_of(alpha: float) -> float:
 
 @dataclass(frozen=True)
 class Measured:
-    """What acceptance did with patches of which it was known whether they are right."""
+    """How acceptance judged patches that were known to be right or wrong."""
 
     accepted: int
     right: int
@@ -48,7 +48,7 @@ def measured_from(text: str) -> Measured:
     if any(some > all_ or not all_ for some, all_ in (counts[:2], counts[2:])):
         raise UsageFault(
             f"{text!r} does not say how often checks were right",
-            hint="right patches accepted and faulty ones refused, each of how many, such as 8/8,126/130",
+            hint="correct patches accepted and faulty ones refused, each with its total, such as 8/8,126/130",
         )
     return Measured(*counts)
 
@@ -87,7 +87,7 @@ class Question:
     mixed: tuple[str, ...] = ()
     """Tasks whose runs may be counted together although they were made under different conditions; ``all`` for any."""
     repeated: tuple[tuple[str, str, int], ...] = ()
-    """Agent, task, and how many runs were repeated: they are no rows of the table, but could change the answer."""
+    """Agent, task, and how many runs were repeated: they are not rows of the table, but could change the answer."""
     counted: tuple[AlternativeCount, ...] = ()
     """Other ways to count the runs, each of which has to result in adopt as well."""
     caps: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
@@ -111,7 +111,7 @@ class Question:
 
     @property
     def planned(self) -> frozenset[str]:
-        """The two that the question is about, where it names both: one comparison, which shares alpha with no other."""
+        """The two that the question is about, where it names both: one comparison, which has all of alpha."""
         named = (self.candidate, self.against)
         return frozenset(name for name in named if name is not None) if None not in named else frozenset()
 
@@ -123,7 +123,7 @@ class Question:
 
 @dataclass(frozen=True)
 class Extras:
-    """What is known beside the table: where it comes from, and what a reader has to know about it."""
+    """What is known in addition to the table: where it comes from, and what a reader has to know about it."""
 
     kind: str = "runs"
     name: str = ""

@@ -78,7 +78,7 @@ def strata(cells: Cells) -> list[dict[str, Any]]:
 
 
 def weighted(cells: Cells, question: Question) -> list[dict[str, Any]]:
-    """Success of each agent with strata counted by their weights; nothing where there is but one stratum."""
+    """Success of each agent with strata counted by their weights; nothing if there is only one stratum."""
     labels, of_task = strata_of(cells)
     if len(labels) < 2:
         if question.weights:

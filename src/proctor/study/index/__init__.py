@@ -1,1 +1,1 @@
-"""The index of runs: rows from run directories, kept as Parquet, asked in SQL. It can always be made again."""
+"""The index of runs: rows from run directories, stored as Parquet, queried in SQL. It can always be built again."""

@@ -2,9 +2,9 @@
 
 ``index/runs.parquet`` holds a row for every run that has one, and beside each row a stamp of the files it was made of.
 Bringing it up to date reads only runs whose stamp is new, drops those that are gone, and puts a whole new file in the
-place of the old; two who do so take turns. Runs without a row are told with their reason each time; none is left out
-silently. A file that cannot be read, or is of another version, is made again from the run directories, which are the
-only record.
+place of the old; two processes that do so take turns. Runs without a row are reported with their reason each time; none
+is left out silently. A file that cannot be read, or is of another version, is built again from the run directories,
+which are the only record.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from proctor.study.run_table import Table
 
 DIRECTORY, FILE, LOCK = "index", "runs.parquet", ".lock"
 VERSION = 5
-"""Counts up when rows are made in another way, so that every older row is made again."""
+"""Increased when rows are made in another way, so that every older row is made again."""
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,7 @@ def rows_of(home: Home, strata: tuple[str, ...] = STRATA) -> Rows:
 
 
 def refresh(home: Home, tell: Callable[[int, int], None] | None = None) -> Indexed:
-    """Bring the index of ``home`` up to date; ``tell`` hears how many of how many runs were read."""
+    """Bring the index of ``home`` up to date; ``tell`` is called with the number of runs read and of all runs."""
     path = home.path / DIRECTORY / FILE
     with _alone(path.parent):
         return _refreshed(home, path, tell)
@@ -131,7 +131,7 @@ def _refreshed(home: Home, path: Path, tell: Callable[[int, int], None] | None) 
 
 
 def stamp_of(run: RunDirectory) -> str:
-    """What changes when a file is replaced, written to or removed that a row is made of."""
+    """A value that changes when a file from which a row is made is replaced, written to or removed."""
     names = (run.seal, run.manifest, run.report, run.contract, run.events, run.path / REVIEWS, run.path / RETENTION)
     return " ".join(map(_stamp, names))
 
@@ -167,7 +167,7 @@ def _known(path: Path) -> dict[str, str]:
 
 @contextmanager
 def _alone(directory: Path) -> Iterator[None]:
-    """Nobody else brings the index up to date meanwhile; what somebody left who was killed is taken away."""
+    """Lock the index against other updates, and remove the files that a killed update left."""
     try:
         directory.mkdir(parents=True, exist_ok=True)
         handle = os.open(directory / LOCK, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)

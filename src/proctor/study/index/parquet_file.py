@@ -1,7 +1,7 @@
 """Tables as Parquet files: written from rows as they come or from a whole table, read back as a table.
 
 A file is written beside its place and then put there, so that a reader sees the old one or the new one. Yes and no are
-small whole numbers, counts are whole numbers, everything missing is NULL. The file says of itself what it is; another
+small whole numbers, counts are whole numbers, everything missing is NULL. The file names its own kind; another
 program's Parquet file is refused. Equal files give equal tables: names are sorted, or where they are very many in the
 order of their first use.
 """
@@ -28,7 +28,7 @@ KIND = "proctor.runs"
 SCHEMA = 1
 TYPES = {"text": "VARCHAR", "whole number": "BIGINT", "1 or 0": "TINYINT", "number": "DOUBLE"}
 PART_ROWS = 1 << 20
-"""How many rows are held in memory before they are written; more make several parts, which are then joined."""
+"""How many rows are kept in memory before they are written; more make several parts, which are then joined."""
 
 MEMORY = "1GB"
 FEW_ROWS = 1 << 16
@@ -108,7 +108,7 @@ def write_table(table: Table, path: Path) -> None:
 
 
 def read_table(path: Path) -> Table:
-    """The table in the file at ``path``; :class:`UsageFault` when it holds none."""
+    """The table in the file at ``path``; :class:`UsageFault` when it contains none."""
     with connect() as database, reading(path):
         check(database, path)
         database.execute(f"CREATE VIEW runs AS SELECT {selected(database, path)} FROM read_parquet({quoted(path)})")
@@ -127,11 +127,11 @@ def read_table(path: Path) -> Table:
 
 
 def check(database: duckdb.DuckDBPyConnection, path: Path) -> dict[str, str]:
-    """What a file says of itself; one that was not written here, or by another version, is refused."""
+    """The kind and the version that a file names; one that was not written here, or by another version, is refused."""
     found = database.execute(f"SELECT key, value FROM parquet_kv_metadata({quoted(path)})").fetchall()
     said = {bytes(key).decode("utf-8", "replace"): bytes(value).decode("utf-8", "replace") for key, value in found}
     if said.get("kind") != KIND:
-        raise UsageFault("is no table of runs", where=str(path), hint="`proctor analyse --out` writes such tables")
+        raise UsageFault("is not a table of runs", where=str(path), hint="`proctor analyse --out` writes such tables")
     if said.get("schema") != str(SCHEMA):
         raise UsageFault(f"has the schema {said.get('schema')}, not {SCHEMA}", where=str(path), hint="write it anew")
     return said
@@ -187,7 +187,7 @@ def read_stamps(database: duckdb.DuckDBPyConnection, path: Path, by: int) -> dic
 
 @contextmanager
 def reading(path: Path) -> Iterator[None]:
-    """Turn what the database says of an unreadable file into a message about the file."""
+    """Turn the database's message on an unreadable file into a message about the file."""
     import duckdb
 
     try:
@@ -243,14 +243,14 @@ def _refuse_twins(database: duckdb.DuckDBPyConnection, path: Path) -> None:
     ).fetchone()
     if twins is not None:
         raise UsageFault(
-            f"the run {twins[0]!r} stands in more than one row",
+            f"the run {twins[0]!r} is in more than one row",
             where=", ".join(text for text in twins[1][:2] if text),
-            hint="each row needs a run of its own; take one of them out",
+            hint="each row needs a run of its own; remove one of them",
         )
 
 
 def _texts(name: str, cells: Any) -> Any:
-    """Texts as the database takes them; numbers are refused, because it would spell them in a way of its own."""
+    """Texts as the database takes them; numbers are refused, because the database would format them in its own way."""
     for kind in set(map(type, cells)) - {str, type(None)}:
         raise TypeError(f"{name} is a text column and cannot hold a value of type {kind.__name__}")
     return np.fromiter(cells, dtype=object, count=len(cells))

@@ -1,7 +1,7 @@
 """One row of the table from one run directory.
 
-Only a sealed run whose manifest, contract and report are those of its seal gives a row; what was taken away under a
-retention act is missing in the row and nothing else is. A run that is still going on, was cut off, was changed or
+Only a sealed run whose manifest, contract and report are those of its seal gives a row; values that a
+retention act removed are missing in the row, and no others. A run that is still going on, was cut off, was changed or
 repeats another gives no row but a reason. Texts and numbers come from those files and the trace alone, so that the same
 directory always gives the same row.
 
@@ -37,7 +37,7 @@ from proctor.record.trace.reader import follow_chain
 from proctor.study.run_table import NAMES
 
 STRATA = ("language", "complexity")
-"""The strata of a contract that make its label, where nobody says others."""
+"""The strata of a contract that make its label, unless the caller names others."""
 
 GATES = ("G1", "G2", "G3", "G4")
 PARTS = ("model", "execution", "human", "overhead")
@@ -47,7 +47,7 @@ PHASED = ("execution", "overhead")
 
 FINISHED, RESOURCE, SAFETY, OPERATOR, INFRASTRUCTURE = "finished", "resource", "safety", "operator", "infrastructure"
 OWN_ENDS = ("finished", "failed")
-"""How an agent can come to its end by itself."""
+"""How an agent can end by itself."""
 
 _UNDONE = "ended-by-rollback"
 _REASONS = {
@@ -60,7 +60,7 @@ _MINUTES = {"second": Decimal(60), "minute": Decimal(1), "hour": 1 / Decimal(60)
 
 
 def row_of(run: RunDirectory, strata: tuple[str, ...] = STRATA, heads: reviews.Heads | None = None) -> dict[str, Any]:
-    """The row of ``run``, with every column; ``heads`` is what its home notes of reviews, where that was read already.
+    """The row of ``run``, with every column; ``heads`` is the home's record of reviews, if it was read already.
 
     :class:`UsageFault` when the run has no row to give, :class:`BrokenSeal` when it is not what was sealed.
     """
@@ -91,11 +91,11 @@ def row_of(run: RunDirectory, strata: tuple[str, ...] = STRATA, heads: reviews.H
             **_work(run, seal, report, configuration),
         }
     except (TypeError, ValueError, IndexError):
-        raise BrokenSeal("its manifest or its report is not as Proctor writes them", where=name) from None
+        raise BrokenSeal("its manifest or its report does not have the form that Proctor writes", where=name) from None
 
 
 def _identity(manifest: Mapping[str, Any], declared: Mapping[str, Any], strata: tuple[str, ...]) -> dict[str, Any]:
-    """Who attempted what, as which part of which study."""
+    """Agent, task, and the study to which the run belongs."""
     configuration = _map(manifest, "configuration")
     agent, model = _text(manifest, "agent", "name"), _text(configuration, "model")
     labels = [str(declared[name]) for name in strata if declared.get(name)]
@@ -117,7 +117,7 @@ def _identity(manifest: Mapping[str, Any], declared: Mapping[str, Any], strata: 
 
 
 def _verdict(report: Report) -> dict[str, Any]:
-    """What the judge said, and how the agent came to its end."""
+    """The verdict of the judge, and how the agent ended."""
     scorable = report.endpoint.scorable
     passed = {gate.id: gate.passed for gate in report.gates}
     ended = ending(report)
@@ -138,7 +138,7 @@ def _verdict(report: Report) -> dict[str, Any]:
 
 
 def ending(report: Report) -> str:
-    """What ended the agent: itself, a limit, a violation, a human, or a fault that is none of its doing."""
+    """What ended the agent: itself, a limit, a violation, a human, or a fault that it did not cause."""
     code, reason = report.termination.code, report.termination.reason
     if code:
         if code.startswith(SAFETY_CODES) or code in INDICATOR_CODES or code == _UNDONE:
@@ -151,7 +151,7 @@ def ending(report: Report) -> str:
 
 
 def _cost(report: Report, configuration: Mapping[str, Any], minutes: Decimal | None) -> dict[str, Any]:
-    """The projected cost by part and phase, and what reviews cost besides; nothing where nothing was projected."""
+    """The projected cost by part and phase, and the cost of reviews in addition; nothing without a projection."""
     cost = report.usage.cost
     if cost is None:
         return {}
@@ -174,7 +174,7 @@ def _cost(report: Report, configuration: Mapping[str, Any], minutes: Decimal | N
 
 
 def _minute_price(configuration: Mapping[str, Any]) -> Decimal | None:
-    """What a minute of a reviewer costs by the price table of the run; nothing where it has no such price."""
+    """What a minute of a reviewer costs by the price table of the run; nothing if it has no such price."""
     rows = _map(_map(configuration, "watch"), "prices").get("rows", ())
     prices = [(row[1], _decimal(row[2])) for row in rows if row[0] == "human_review" and row[1] in _MINUTES]
     known = [price * _MINUTES[unit] for unit, price in prices if price is not None]
@@ -234,7 +234,7 @@ def _sealed(run: RunDirectory, seal: Seal, path: Path) -> Mapping[str, Any]:
     except ValueError:
         value = None
     if not isinstance(value, Mapping):
-        raise BrokenSeal(f"{name} is no record", where=run.path.name)
+        raise BrokenSeal(f"{name} is not a record", where=run.path.name)
     return value
 
 

@@ -1,8 +1,8 @@
-"""One SQL question about runs, asked where it can do no harm.
+"""One SQL query over runs, executed where it can change nothing.
 
 The rows are copied into a database in memory; then files, extensions, the network and every setting are closed for
 good, and the question runs in a transaction that cannot write. A question is a single SELECT (or what the database
-counts as one: FROM, VALUES, DESCRIBE, SUMMARIZE). What it costs in memory is bounded.
+counts as one: FROM, VALUES, DESCRIBE, SUMMARIZE). Its memory is bounded.
 """
 
 from __future__ import annotations
@@ -111,18 +111,18 @@ class RunsDatabase:
 
 def _refusal(kinds: list[duckdb.StatementType]) -> str:
     if not kinds:
-        return "there is no question"
+        return "the query is empty"
     if len(kinds) > 1:
-        return f"{len(kinds)} statements; one is asked at a time"
-    return f"only a SELECT can be asked, not {kinds[0].name}"
+        return f"{len(kinds)} statements; give one"
+    return f"only a SELECT can be executed, not {kinds[0].name}"
 
 
 def _message(error: duckdb.Error) -> str:
-    """What the database says, as it points at the place in the question."""
+    """The database's message, which names the place in the query."""
     import duckdb
 
     if isinstance(error, duckdb.OutOfMemoryException):
-        return f"needs more memory than the {MEMORY} that a question may use"
+        return f"needs more memory than the {MEMORY} that a query may use"
     return str(error).strip().replace("\n\n", "\n").replace("\n", "\n  ")
 
 
@@ -130,7 +130,7 @@ def _hint(error: duckdb.Error) -> str:
     import duckdb
 
     if isinstance(error, duckdb.PermissionException | duckdb.TransactionException):
-        return "a question reads the table runs and nothing else"
+        return "a query can read only the table runs"
     if isinstance(error, duckdb.OutOfMemoryException):
-        return "ask for fewer rows or columns, or for sums"
+        return "select fewer rows or columns, or sums"
     return HINT

@@ -1,1 +1,1 @@
-"""Pilots: a question, who is compared on what, how often and under which rules, frozen before the first run."""
+"""Pilots: a question, the agents, the tasks, the number of runs and the rules, frozen before the first run."""

@@ -1,5 +1,5 @@
-"""The estimators: pure functions on arrays. Tasks are the clusters; what cannot be estimated says why.
+"""The estimators: pure functions on arrays. Tasks are the clusters; an undefined estimate has a reason.
 
-Nothing here reads a file, knows a run or draws an unseeded number. Each estimator is in the file that bears its name;
+Nothing here reads a file, depends on runs or draws an unseeded number. Each estimator is in the file of its name;
 ``docs/statistics.md`` says why each was chosen.
 """

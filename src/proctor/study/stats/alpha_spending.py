@@ -1,9 +1,9 @@
-"""Looking at a comparison before it is complete, without paying with false alarms.
+"""Interim looks at a comparison before it is complete, without more false alarms.
 
 Lan and DeMets (1983): a function says how much of alpha may be spent by each share of the planned information; here the
 one that mimics O'Brien and Fleming, which spends almost nothing early. Limits follow from the looks that were really
-taken, by the recursion of Armitage, McPherson and Rowe (1969). A look's p value, whatever test it comes from, is held
-against that look's nominal level.
+taken, by the recursion of Armitage, McPherson and Rowe (1969). A look's p value, from any test, is compared
+with that look's nominal level.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from scipy.special import ndtr, ndtri
 from proctor.study.stats.arrays import Floats
 
 FARTHEST = 8.0
-"""No limit lies beyond this: what is left to spend there is less than rounding."""
+"""The largest limit: what is left to spend beyond it is less than rounding."""
 NODES = 200
 
 
@@ -57,7 +57,7 @@ def boundaries(looks: Sequence[float], alpha: float = 0.05) -> Boundaries:
         spent += allowed
         limit = _limit(place, mass, step, math.sqrt(share), allowed)
         limits.append(limit)
-        # Who is still inside the limits, as a density over where the sum may be, for the next look.
+        # The density of the sum for studies that are still inside the limits, for the next look.
         edge = limit * math.sqrt(share)
         moved = (edge * nodes[:, None] - place[None, :]) / step
         density = np.exp(-(moved**2) / 2) / (step * math.sqrt(2 * math.pi)) @ mass
@@ -67,7 +67,7 @@ def boundaries(looks: Sequence[float], alpha: float = 0.05) -> Boundaries:
 
 
 def _limit(place: Floats, mass: Floats, step: float, scale: float, allowed: float) -> float:
-    """The limit for z that lets ``allowed`` of those still inside leave at this look, on either side."""
+    """The limit for z that the share ``allowed`` of studies crosses at this look, on either side."""
 
     def excess(limit: float) -> float:
         edge = limit * scale

@@ -5,10 +5,10 @@ with the value. For plain rates near 0 or 1 they cover too rarely (62% of the ti
 rates do not use them; ratios such as the cost of one success do.
 
 What one success costs: the cost of all runs over the number of successes, with tasks as the unit.
-Failures are paid for as well, so that it is a ratio of sums and no mean of costs. A run whose cost nobody knows was
+Failures are paid for as well, so that it is a ratio of sums and not a mean of costs. A run whose cost is not known was
 paid for, too: it counts with the mean of those that are known, in the value as in every draw. The interval comes from
-drawing tasks again (BCa). With very many tasks the ratio is as good as linear, and t over tasks says the same for far
-less work.
+drawing tasks again (BCa). With very many tasks the ratio is nearly linear, and t over tasks gives the same result for
+far less work.
 """
 
 from __future__ import annotations

@@ -6,15 +6,15 @@ the one that reports use; the others are there to be compared with it.
 
 Korn and Graubard's interval goes wrong where all tasks but one or two are alike: the spread is then a guess that looks
 precise. So the degrees of freedom are those that the tasks' differences leave (from how peaked they are, after
-Satterthwaite), and the effective sample size is no less than the tasks, since what lies between 0 and 1 never varies
-more than heads and tails, and no more than the runs.
+Satterthwaite), and the effective sample size is no less than the tasks, since values between 0 and 1 never vary
+more than a coin does, and no more than the runs.
 
-What several attempts at a task are worth: at least one success in k, or k successes in k.
+The value of several attempts at a task: at least one success in k, or k successes in k.
 Both are unbiased for each task (Chen et al., "Evaluating large language models trained on code", 2021): of all ways to
-take k of a task's n runs, the share with a success, or with nothing else. A task with fewer than k runs has no such
+choose k of a task's n runs, the share with a success, or with successes only. A task with fewer than k runs has no such
 share and is left out. Tasks count alike, and the interval comes from the differences between them.
 
-Rates when tasks come in strata, or stand for more or fewer tasks than they are.
+Rates when tasks are in strata, or have different weights.
 A stratified rate is the sum of the strata's rates, each by its share. The shares may be those of the sample, those that
 the design gave, or those of the population that is meant, which is post-stratification: the error is then the one given
 how many tasks fell into each stratum. Strata with one task show no spread of their own; they are collapsed into one.
@@ -61,8 +61,8 @@ def spread(totals: ArrayLike, sizes: ArrayLike, *, plain: bool = False) -> Sprea
     """The mean over all runs, and its standard error from the differences between clusters; ``None`` without any run.
 
     ``totals`` and ``sizes`` hold the sum and the number of runs of each cluster. The error is that of a ratio of sums
-    by leaving out one cluster at a time: a cluster with most of the runs pulls the mean towards itself, and how far it
-    lies from the others is seen without it only. ``plain`` linearises instead, with the factor G / (G - 1), which is
+    by leaving out one cluster at a time: a cluster with most of the runs dominates the mean, and its distance from
+    the others shows only when it is left out. ``plain`` linearises instead, with the factor G / (G - 1), which is
     the same where clusters are of one size. The error is nan for a single cluster.
     """
     total, size = floats(totals), floats(sizes)
@@ -93,7 +93,7 @@ def degrees_of_freedom(off: Floats, most: float) -> float:
 def cluster_rate(successes: ArrayLike, trials: ArrayLike, level: float = LEVEL, *, plain: bool = False) -> Estimate:
     """The success rate with Korn and Graubard's interval, from successes and trials of each task.
 
-    With ``plain`` it is theirs to the letter, as in R's survey package: G - 1 degrees of freedom, no bounds.
+    With ``plain`` it is exactly theirs, as in R's survey package: G - 1 degrees of freedom, no bounds.
     """
     x, n = counts(successes, trials)
     found = spread(x, n, plain=plain)
@@ -201,7 +201,7 @@ def _over_tasks(values: Floats, trials: Floats, k: int, level: float) -> Estimat
         return undefined(statement("no-task-with-runs", runs=k), level=level, method=ANY)
     if tasks == 1:
         return undefined(statement("one-task-with-runs", runs=k), level=level, method=ANY, n=runs, clusters=1)
-    # As many runs stand behind the tasks' shares as there are, not as many as there are tasks.
+    # The tasks' shares are based on all runs, not on one run for each task.
     return bounded_mean(replace(found, n=runs), level, ANY)
 
 

@@ -17,7 +17,7 @@ def normal_quantile(probability: float) -> float:
 
 
 def t_quantile(probability: float, freedom: float) -> float:
-    """The quantile of Student's t; the normal one when the degrees of freedom are past counting."""
+    """The quantile of Student's t; the normal one for very many degrees of freedom."""
     return normal_quantile(probability) if math.isinf(freedom) else float(stdtrit(freedom, probability))
 
 
@@ -46,7 +46,7 @@ def korn_graubard(
 ) -> tuple[float, float]:
     """The interval of a ``rate`` strictly between 0 and 1 that has a standard ``error`` above 0.
 
-    The effective sample size is held between ``least`` and ``most``.
+    The effective sample size is limited to ``least`` and ``most``.
     """
     tail = (1 - level) / 2
     ratio = t_quantile(tail, n - 1) / t_quantile(tail, freedom)
@@ -60,8 +60,8 @@ def unanimous(
 ) -> tuple[float, float]:
     """The interval of a bounded mean when every cluster shows the same ``value``, so that no spread can be estimated.
 
-    For the mean to be higher, some share of all clusters must lie above, at most at the ceiling; that none of those was
-    drawn has a known probability. At 0 or 1 this is Clopper and Pearson's with each cluster as one trial.
+    For the mean to be higher, some share of all clusters must be above it, at most at the ceiling; that none of those
+    was drawn has a known probability. At 0 or 1 this is Clopper and Pearson's with each cluster as one trial.
     """
     kept = ((1 - level) / 2) ** (1 / clusters)
     return floor + (value - floor) * kept, ceiling - (ceiling - value) * kept

@@ -34,11 +34,11 @@ from proctor.study.stats.statistical_power import CELLS, Design, Test, decisions
 from proctor.study.stats.survival_curves import Curve, kaplan_meier, restricted_mean
 
 SHARES = tuple(step / 200 for step in range(1, 200))
-"""Where a claim is held against a limit. More places would leave fewer claims, and make the bounds lower."""
+"""Where a claim is compared with a limit. More places would leave fewer claims, and make the bounds lower."""
 
 
 def differing_share(rate: float, icc: float, correlation: float) -> float:
-    """The share of tasks on which single runs of two agents with the same rate come out differently."""
+    """The share of tasks on which single runs of two agents with the same rate have different results."""
     return 2 * rate * (1 - rate) * (1 - icc * correlation)
 
 
@@ -93,7 +93,7 @@ SURVIVAL_SETTINGS = tuple(
 
 @dataclass(frozen=True)
 class Held:
-    """The share of studies that held the truth: bands at each of ENDED, those of independent runs, and the means."""
+    """The share of studies that cover the truth: bands at each of ENDED, those of independent runs, and the means."""
 
     bands: tuple[float, ...]
     plain: tuple[float, ...]
@@ -101,7 +101,7 @@ class Held:
 
 
 def curve_coverage(times: Times, draws: int, rng: np.random.Generator) -> Held:
-    """Let bands and restricted means judge ``draws`` studies; means that are undefined are left out."""
+    """Compute bands and restricted means for ``draws`` studies; means that are undefined are left out."""
     tasks = np.repeat(np.arange(times.tasks), times.runs)
     cap = float(ndtri(CAPPED))
     truth = float(np.exp(np.minimum(ndtri((np.arange(100_000) + 0.5) / 100_000), cap)).mean())
@@ -111,7 +111,7 @@ def curve_coverage(times: Times, draws: int, rng: np.random.Generator) -> Held:
         logs = logs + math.sqrt(1 - times.icc) * rng.standard_normal(len(tasks))
         cut = np.full(len(tasks), cap)
         if times.early:
-            # One run of each task at most, so that as a rule somebody is still watched at the cap.
+            # One run of each task at most, so that usually some run is still observed at the cap.
             cut[:: times.runs] = np.minimum(cap, rng.standard_normal(times.tasks) + 0.8)
         seen, ended = np.exp(np.minimum(logs, cut)), logs <= cut
         bands += _held(kaplan_meier(seen, ended, clusters=tasks))
@@ -123,7 +123,7 @@ def curve_coverage(times: Times, draws: int, rng: np.random.Generator) -> Held:
 
 
 def _held(curve: Curve) -> Floats:
-    """At which of ENDED the band holds the truth; where nothing has ended yet or nobody is left nothing is claimed."""
+    """At which of ENDED the band contains the truth; if no run has ended yet or none is left, nothing is claimed."""
     held = np.ones(len(ENDED))
     for place, ended in enumerate(ENDED):
         step = int(np.searchsorted(curve.times, math.exp(float(ndtri(ended))), side="right")) - 1
@@ -142,7 +142,7 @@ SETTINGS = tuple(
 
 @dataclass(frozen=True)
 class Coverage:
-    """How often an interval held the truth, how wide it was on average, and how often there was none."""
+    """How often an interval contained the truth, how wide it was on average, and how often there was none."""
 
     covered: float
     width: float
@@ -153,7 +153,7 @@ class Coverage:
 def coverage(
     interval: Callable[[Sequence[int], Sequence[int]], Estimate], design: Design, draws: int, rng: np.random.Generator
 ) -> Coverage:
-    """Let ``interval`` judge the counts of ``draws`` studies; an interval that is not there covers nothing."""
+    """Apply ``interval`` to the counts of ``draws`` studies; an undefined interval covers nothing."""
     size = (1 - design.icc) / design.icc
     rates = rng.beta(design.rate * size, (1 - design.rate) * size, (draws, design.tasks))
     # Studies with the same counts in another order have the same answer, so that each is asked for once.
@@ -171,7 +171,7 @@ def coverage(
 
 
 def false_alarms(design: Design, draws: int, rng: np.random.Generator, test: Test = decisions) -> float:
-    """How often a comparison, as reports decide it, finds a difference of two agents that have none."""
+    """How often a comparison, as reports decide it, finds a difference between two agents that do not differ."""
     rows, found = max(1, CELLS // design.tasks), 0
     for start in range(0, draws, rows):
         a, b = simulated_means(design, 0.0, min(rows, draws - start), rng)
@@ -206,7 +206,7 @@ def mcnemar_false_alarms(design: Design, draws: int, rng: np.random.Generator) -
 def family_false_alarms(
     design: Design, agents: int, draws: int, rng: np.random.Generator, signs: int = SIGNS, *, alike: bool = False
 ) -> float:
-    """How often a report of several agents that do not differ tells any two of them apart, with 20 tasks or more.
+    """How often a report of several agents that do not differ separates any two of them, with 20 tasks or more.
 
     Their rates on a task are drawn apart, or are one and the same where the agents are ``alike``.
     """
@@ -223,7 +223,7 @@ def family_false_alarms(
 
 
 def sequential_false_alarms(design: Design, looks: Sequence[float], draws: int, rng: np.random.Generator) -> float:
-    """How often looks on the way find a difference that is not there, each decided on the tasks so far."""
+    """How often interim looks find a difference that does not exist, each decided on the tasks so far."""
     plan = boundaries(looks, design.alpha)
     rows, found = max(1, CELLS // design.tasks), 0
     for start in range(0, draws, rows):

@@ -55,7 +55,7 @@ class Estimate:
 
 
 def defined(value: float, low: float, high: float, *, level: float, method: str, n: float, clusters: float) -> Estimate:
-    """An estimate from numbers of any kind; an end that rounding moved past the value becomes the value."""
+    """An estimate from numbers of any kind; if rounding moved an end past the value, the end becomes the value."""
     value, low, high = float(value), float(low), float(high)
     return Estimate(value, min(low, value), max(high, value), level, method, int(n), int(clusters))
 

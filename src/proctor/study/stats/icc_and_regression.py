@@ -1,4 +1,4 @@
-"""Models for runs that come in tasks: intraclass correlation, and least squares with cluster-robust errors.
+"""Models for runs that are clustered in tasks: intraclass correlation, and least squares with cluster-robust errors.
 
 In the beta-binomial model every task has a success rate of its own, drawn from a beta distribution with parameters a
 and b; two runs of one task then correlate by 1 / (a + b + 1). The errors of the regression are those of Liang and

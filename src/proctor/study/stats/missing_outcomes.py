@@ -28,7 +28,7 @@ from proctor.study.stats.icc_and_regression import icc_anova
 IMPUTATIONS = 50
 IMPUTED = "multiple-imputation"
 LEAST_ICC, MOST_ICC = 0.01, 0.99
-"""Where the correlation within tasks is held when it is drawn from; its ends are no distributions."""
+"""The limits of the correlation within tasks when outcomes are drawn; beyond them there is no distribution."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class Pooled:
 
 
 def manski(successes: int, unknown: int, n: int) -> Bounds:
-    """The bounds of a rate over ``n`` runs of which ``unknown`` ended nobody knows how."""
+    """The bounds of a rate over ``n`` runs of which ``unknown`` have no known outcome."""
     if min(successes, unknown) < 0 or successes + unknown > n:
         raise ValueError(f"{successes} successes and {unknown} unknown do not fit into {n} runs")
     if not n:
@@ -117,7 +117,7 @@ def imputed_rate(
         values[draw], variances[draw] = found.value, found.error**2
     pooled = rubin(values, variances, tasks - 1)
     value = min(1.0, max(0.0, pooled.value))
-    # What was imputed may weigh more than any task, so that nothing is taken for granted about the least.
+    # Imputed outcomes may weigh more than any task, so no lower bound is assumed.
     least = 0.0 if pooled.total > 0 else tasks
     return bounded_mean(Spread(value, math.sqrt(pooled.total), runs, tasks, pooled.freedom, least), level, method)
 
@@ -132,7 +132,7 @@ def _drawn(x: Floats, n: Floats, u: Integers, gaps: Integers, rng: np.random.Gen
 
 
 def _shape(x: Floats, n: Floats) -> tuple[float, float]:
-    """How rates vary between tasks, by moments; half a success and half a failure keep it off the ends."""
+    """How rates vary between tasks, by moments; half a success and half a failure keep it away from 0 and 1."""
     mean = (float(x.sum()) + 0.5) / (float(n.sum()) + 1)
     icc = icc_anova(x, n)
     icc = MOST_ICC if icc is None else min(MOST_ICC, max(LEAST_ICC, icc))
@@ -150,7 +150,7 @@ def rogan_gladen(
     sensitivity_n: int | None = None,
     specificity_n: int | None = None,
 ) -> Estimate:
-    """The ``rate`` of accepted runs as a rate of correct ones, held between 0 and 1."""
+    """The ``rate`` of accepted runs as a rate of correct ones, limited to 0 and 1."""
     for name, share in (("sensitivity", sensitivity), ("specificity", specificity)):
         if not 0 <= share <= 1:
             raise ValueError(f"a {name} is between 0 and 1, not {share}")
@@ -167,7 +167,7 @@ def rogan_gladen(
         doubt += _variance(sensitivity, sensitivity_n) * value**2
     if specificity_n:
         doubt += _variance(specificity, specificity_n) * (1 - value) ** 2
-    # Both parts are independent: each side's distance and the oracle's own doubt add up as squares.
+    # Both parts are independent: the distance of each side and the uncertainty of the oracle add up as squares.
     extra = z * math.sqrt(doubt) / worth
     low, high = value - math.hypot(value - low, extra), value + math.hypot(high - value, extra)
     value, low, high = (min(1.0, max(0.0, end)) for end in (value, low, high))

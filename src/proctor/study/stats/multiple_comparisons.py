@@ -1,9 +1,9 @@
 """Many comparisons at once: adjusted p values, and the ranks that they leave open.
 
-Holm (1979) holds the chance of any false claim whatever the dependence, and is for agents that are each held against
-their own earlier study. Westfall and Young's step-down maximum (1993) holds the same and knows how comparisons of
-agents on the same tasks depend on each other, because the signs of whole tasks are flipped for all pairs together; it
-is for agents that are held against each other.
+Holm (1979) limits the chance of any false claim under every dependence, and is for agents that are each compared with
+their own earlier study. Westfall and Young's step-down maximum (1993) has the same limit and takes into account how
+comparisons of agents on the same tasks depend on each other, because the signs of whole tasks are flipped for all pairs
+together; it is for agents that are compared with each other.
 """
 
 from __future__ import annotations
@@ -49,8 +49,8 @@ def max_t(means: ArrayLike, rng: np.random.Generator, draws: int = DRAWS) -> Max
 
     The statistic of a pair is the sum of its differences over the root of the sum of their squares, which orders sign
     patterns as the t statistic does and costs one product of matrices for all pairs. Where the tasks that differ have
-    no more than ``draws`` patterns, each is looked at and nothing is left to chance. Else so many are drawn, and the
-    one that was seen counts among them.
+    no more than ``draws`` patterns, each is tried and the result is exact. Otherwise so many are drawn, and the
+    observed one counts among them.
     """
     table = np.asarray(means, dtype=np.float64)
     pairs = tuple(combinations(range(table.shape[1]), 2))
@@ -77,7 +77,7 @@ def max_t(means: ArrayLike, rng: np.random.Generator, draws: int = DRAWS) -> Max
 
 
 def _shares(differences: Floats, seen: Floats, blocks: Iterator[Floats], more: int = 0) -> tuple[Floats, Floats]:
-    """The share of patterns in which a pair, or any from it on, is as far apart as was seen; ``more`` are certain."""
+    """The share of patterns in which a pair, or any from it on, is as far apart as observed; ``more`` are certain."""
     single, joint = np.full(len(seen), float(more)), np.full(len(seen), float(more))
     of = more
     for signs in blocks:
@@ -100,6 +100,6 @@ def _patterns(tasks: int) -> Iterator[Floats]:
 
 
 def rank_ranges(better: Flags) -> list[tuple[int, int]]:
-    """The best and worst rank that each agent may have, when ``better[a, b]`` says that a was shown to beat b."""
+    """The best and worst rank that each agent may have; ``better[a, b]``: a was shown to be better than b."""
     beaten_by, beats = better.sum(axis=0), better.sum(axis=1)
     return [(1 + int(up), len(better) - int(down)) for up, down in zip(beaten_by, beats, strict=True)]

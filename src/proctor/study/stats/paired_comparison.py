@@ -2,19 +2,19 @@
 
 The task is the unit: each has one difference, that of its two means. The t test over these differences decides from 20
 tasks on, by Student's distribution or, where few tasks differ, by that of these differences. Flipping their signs,
-which assumes no shape, stands beside it; with fewer than 20 tasks both have to agree.
+which assumes no shape, is a second test; with fewer than 20 tasks both must agree.
 McNemar's test is for single paired runs that are independent, and rejects too often when runs share a task.
 
 The t statistic where few tasks differ.
-Student's t wants differences of many sizes. Where two good agents meet, most tasks show none and the rest are coarse:
-t then goes far from 0 less often than Student says, and a test by him leaves up to half of its 5% unused. So t is held
-against studies made of these very differences: as many tasks, drawn from them with replacement, each with a sign at
-random, as it would be without a difference. The p value is how often such a study has a larger t, and half of how often
-it has the same one; the one that was seen counts among them, so that it is never 0.
+Student's t assumes differences of many sizes. If two good agents are compared, most tasks show none and the rest are
+coarse: t is then far from 0 less often than Student's distribution says, and that test leaves up to half of its 5%
+unused. So t is compared with studies made of these differences: as many tasks, drawn from them with replacement, each
+with a random sign, as it would be without a difference. The p value is how often such a study has a larger t, and half
+of how often it has the same one; the observed one counts among them, so that it is never 0.
 
-So many draws tell a p value of 0.05 well, and one of 0.0001 not at all: the one draw or two that reach so far are
+So many draws estimate a p value of 0.05 well, and one of 0.0001 not at all: the one draw or two that reach so far are
 chance. Below ``THIN`` p is therefore the larger one of Student's t and of flipped signs, all patterns of which can be
-looked at. ``paired_difference`` does that.
+tried. ``paired_difference`` does that.
 
 The draws are the same for every comparison of so many tasks: an answer depends on the differences alone, and what is
 simulated for a plan is decided just as a report decides.
@@ -39,7 +39,7 @@ ENOUGH_DIFFER = 20
 """From so many tasks that differ on, Student's t keeps its level and uses it."""
 RESAMPLED_DRAWS = 9_999
 THIN = 0.005
-"""Below this p value fewer than 50 draws reach as far as what was seen, too few to count on."""
+"""Below this p value fewer than 50 draws reach as far as the observed value, too few to rely on."""
 SEED = 20260307
 CELLS = 2**21
 RESAMPLED_TIE = 1e-9
@@ -68,7 +68,7 @@ def resampled_p(differences: Floats) -> Floats:
 
 
 def resampled_limit(differences: Floats, alpha: float) -> float:
-    """The value of t whose p value is ``alpha``, between the values that t can have: no p value on it is in doubt."""
+    """The value of t whose p value is ``alpha``, between the values that t can have, so no p value is ambiguous."""
     line, tasks = differences[None, :], len(differences)
     drawn = np.sort(_reach(*(np.append(drawn, own) for drawn, own in zip(_drawn(line), _sums(line), strict=True))))
     first = np.flatnonzero(np.diff(drawn, prepend=-1.0) > RESAMPLED_TIE * drawn)
@@ -133,7 +133,7 @@ class Comparison:
 
 @dataclass(frozen=True)
 class SignFlip:
-    """How often signs at random give a sum as large as the one seen."""
+    """How often random signs give a sum as large as the observed one."""
 
     p: float | None
     exact: bool
@@ -155,10 +155,10 @@ class McNemar:
 def paired_difference(
     mean_a: ArrayLike, mean_b: ArrayLike, level: float = LEVEL, *, bound: float | None = 1.0
 ) -> Comparison:
-    """The mean difference a - b over tasks that both have; nan marks a task that an agent has not.
+    """The mean difference a - b over tasks that both have; nan marks a task that an agent does not have.
 
-    ``bound`` is the largest difference that a task can have: 1 for rates, ``None`` for what has no limit. When all
-    tasks differ alike there is no spread to build a t on: the interval is an exact bound, the p value that of signs.
+    ``bound`` is the largest difference that a task can have: 1 for rates, ``None`` for what has no limit. If all
+    tasks differ alike there is no spread for a t: the interval is an exact bound, the p value that of signs.
     Where few tasks differ, what holds for no difference holds for no other: only the p value, and with it on which side
     of 0 the interval ends, is by resampling.
     """
@@ -167,7 +167,7 @@ def paired_difference(
     tasks = len(differences)
     if tasks < 2:
         return Comparison(_too_few(tasks, level), None)
-    # Added up exactly, so that the order of tasks leaves no trace, and what cancels but for rounding is 0.
+    # Added up exactly, so that the order of tasks has no effect, and sums that cancel except for rounding are 0.
     largest = float(np.abs(differences).max())
     differences[np.abs(differences) <= TIE * largest] = 0.0
     value = math.fsum(differences.tolist()) / tasks
@@ -211,7 +211,7 @@ def decisive(by_t: float | None, by_signs: float | None, tasks: int) -> float | 
 def sign_flip(differences: ArrayLike, rng: np.random.Generator, draws: int = DRAWS) -> SignFlip:
     """The two-sided p value of a sum of differences when each could as well have had the other sign.
 
-    Exact up to 20 tasks that differ at all. Beyond that, ``draws`` patterns at random, with the pattern that was seen
+    Exact up to 20 tasks that differ at all. Beyond that, ``draws`` patterns at random, with the observed pattern
     counted among them, so that the p value is never 0.
     """
     values = floats(differences)
@@ -227,12 +227,12 @@ def sign_flip(differences: ArrayLike, rng: np.random.Generator, draws: int = DRA
 
 
 def _reached(values: Floats) -> float:
-    """How far a sum has to go to be as large as the one seen, but for rounding."""
+    """The size from which a sum is as large as the observed one, except for rounding."""
     return abs(float(values.sum())) - TIE * float(np.abs(values).sum())
 
 
 def _all_patterns(values: Floats) -> float:
-    """The share of all patterns of signs whose sums are as large as the one seen."""
+    """The share of all patterns of signs whose sums are as large as the observed one."""
     sums = np.zeros(1)
     for value in values[1:]:
         sums = np.concatenate((sums + value, sums - value))

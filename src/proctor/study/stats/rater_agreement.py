@@ -1,7 +1,7 @@
 """How far raters agree beyond chance, with intervals: Cohen for two, Fleiss for many, Krippendorff for any.
 
-Krippendorff's alpha knows verdicts without an order (nominal), with one (ordinal) and with distances (interval), and
-takes gaps. What was rated is the unit: intervals of Fleiss and Krippendorff leave out one unit at a time (jackknife).
+Krippendorff's alpha supports verdicts without an order (nominal), with one (ordinal) and with distances (interval), and
+allows gaps. What was rated is the unit: intervals of Fleiss and Krippendorff leave out one unit at a time (jackknife).
 Raters that always agreed show no spread. How often they may disagree elsewhere has then an exact bound, and the
 interval reaches down to that disagreement, as large as it can be, over the one that chance would bring.
 """
@@ -63,7 +63,7 @@ def fleiss(table: ArrayLike, level: float = LEVEL) -> Estimate:
 
 
 def krippendorff(ratings: ArrayLike, metric: str = "nominal", level: float = LEVEL) -> Estimate:
-    """Alpha from a table with a line for each unit and a column for each rater; nan where a rater was silent."""
+    """Alpha from a table with a line for each unit and a column for each rater; nan where a rater gave no verdict."""
     if metric not in METRICS:
         raise ValueError(f"there is no metric {metric!r}; there are {', '.join(METRICS)}")
     table = np.asarray(ratings, dtype=np.float64)
@@ -96,7 +96,7 @@ def _distances(rows: Floats, values: Floats, metric: str) -> Floats:
     if metric == "nominal":
         return floats(1.0 - np.eye(len(values)))
     if metric == "ordinal":
-        # Between two ranks lie all verdicts in between, and half of those at either end.
+        # Between two ranks are all verdicts in between, and half of those at either end.
         totals = rows.sum(axis=0)
         values = np.cumsum(totals) - totals / 2
     return floats((values[:, None] - values[None, :]) ** 2)

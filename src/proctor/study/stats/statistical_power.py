@@ -9,11 +9,11 @@ instead of pattern by pattern: the same exact p value as :func:`proctor.study.st
 Where more tasks
 differ than are tried there one by one, the sum is taken as normal with the variance of its random signs, and with a
 correction of one step. It is then made of more than 20 independent parts, each bounded, whose tails are lighter than
-the normal ones; so a small level is met on the careful side.
+the normal ones; so a small level is met conservatively.
 
-Tasks get a rate for each agent from beta distributions, tied together by a normal copula so that the rates correlate as
+Tasks get a rate for each agent from beta distributions, joined by a normal copula so that the rates correlate as
 the design says; runs are drawn from those rates; the comparison is the one that reports decide by, the paired t test
-over tasks, with flipped signs where tasks are few or agents many. Formula and simulation share only the question.
+over tasks, with flipped signs where tasks are few or agents many. Formula and simulation share only the design.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def design_effect(runs: float, icc: float) -> float:
 
 
 def two_proportions_size(first: float, second: float, alpha: float = ALPHA, power: float = POWER) -> float:
-    """Independent runs for each of two agents to tell their rates apart, two-sided, unrounded."""
+    """Independent runs for each of two agents to separate their rates, two-sided, unrounded."""
     if first == second:
         return math.inf
     middle = (first + second) / 2
@@ -152,7 +152,7 @@ def _raised(design: Design, effect: float) -> float:
 
 
 MOST_STEPS = 100
-"""So finely differences are told apart; with more runs than that they are rounded."""
+"""The number of steps of a difference; with more runs than that they are rounded."""
 SIGN_CELLS = 2**21
 
 
@@ -223,7 +223,7 @@ class Point:
 
 @dataclass(frozen=True)
 class Check:
-    """One thing that must hold of a power analysis, and what was seen."""
+    """One condition of a power analysis, and what was found."""
 
     name: str
     held: bool
@@ -264,7 +264,7 @@ def simulated_means(design: Design, effect: float, draws: int, rng: np.random.Ge
 
 
 def rejections(differences: Floats, alpha: float, runs: int = 1) -> Flags:
-    """Which lines the paired t test calls different from 0, of any ``runs``; all alike is decided by signs alone."""
+    """Which lines the paired t test calls different from 0, of any ``runs``; equal differences are decided by signs."""
     tasks = differences.shape[1]
     mean, error = differences.mean(axis=1), differences.std(axis=1, ddof=1) / math.sqrt(tasks)
     alike = error <= 1e-12
@@ -314,7 +314,7 @@ def curve(
 
 
 def not_monotone(points: Sequence[Point]) -> list[str]:
-    """Every place where power falls although more was put in; simulated points may differ by their error."""
+    """Every place where power falls although tasks, runs or effect rise; simulated points may differ by their error."""
     faults: list[str] = []
     for axis in RISING:
         groups: dict[tuple[float, ...], list[Point]] = {}
@@ -335,7 +335,7 @@ def not_monotone(points: Sequence[Point]) -> list[str]:
 def sanity(design: Design, effect: float, rng: np.random.Generator, draws: int = DRAWS) -> list[Check]:
     """Does the formula agree with the simulation, keep its alpha without an effect, and rise where it must?
 
-    The formula is that of the t test, so it is held against simulated studies that the t test alone decides.
+    The formula is that of the t test, so it is compared with simulated studies that the t test alone decides.
     """
     formula, simulated = formula_point(design, effect), simulated_point(design, effect, rng, draws, rejections)
     null = simulated_point(design, 0.0, rng, draws, rejections)

@@ -1,14 +1,14 @@
-"""Time and cost that a cap cut short: how long runs would go on, without pretending that they ended.
+"""Time and cost that a cap cut short: how long runs would continue, without treating them as ended.
 
 The curve is Kaplan and Meier's (1958) with a band on the log-log scale. The restricted mean is the area below it up to
 a horizon. Errors take runs as independent (Greenwood's, for the curve), or, with ``clusters``, add up what each task's
 runs contribute before squaring. The log-rank test takes runs as independent, and no report uses it.
 
-How sure a survival curve is when runs come in tasks: errors from what the runs of each task contribute together.
-A run's contribution is how the logarithm of the curve, or the area below it, moves with the run's weight (infinitesimal
-jackknife). Contributions are summed by task before they are squared, and count for more where a task has much of the
-runs and so pulls the curve towards itself, as if that task were left out. Where every run is a task of its own, the
-curve's error is Greenwood's but for the factor G / (G - 1).
+The error of a survival curve when runs are clustered in tasks: it comes from what the runs of each task contribute
+together. A run's contribution is how the logarithm of the curve, or the area below it, moves with the run's weight
+(infinitesimal jackknife). Contributions are summed by task before they are squared, and count for more where a task has
+most of the runs and so dominates the curve, as if that task were left out. If every run is a task of its own, the
+curve's error is Greenwood's except for the factor G / (G - 1).
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ def curve_errors(
 ) -> tuple[Floats, Floats, int]:
     """The error of the curve's logarithm at each stamp, its degrees of freedom there, and how many tasks there are.
 
-    At a stamp a task has contributed C by runs that are gone, and H for each of its N runs that are still going, where
+    At a stamp a task has contributed C by runs that have ended, and H for each of its N runs that still go on, where
     H is the same for all. So sums over tasks of (C + H N) squared need sums of C C, C N and N N alone, and each of
-    these changes only when a run goes: the whole curve costs one sorting, not tasks times stamps.
+    these changes only when a run ends: the whole curve costs one sorting, not tasks times stamps.
     """
     place, tasks = _places(codes)
     left = np.where(risk > dead, risk - dead, 1.0)
@@ -78,7 +78,7 @@ def mean_error(
     place, tasks = _places(codes)
     if tasks < 2:
         return math.nan, 0.0, tasks
-    # Where all who are left end together, no weight moves the curve off 0.
+    # Where all remaining runs end together, no weight moves the curve away from 0.
     pull = np.where(risk > dead, ahead / np.where(risk > dead, risk - dead, 1.0), 0.0)
     passed = np.searchsorted(stamps, when, side="right")
     expected = np.concatenate(([0.0], np.cumsum(pull * dead / risk)))[passed]
@@ -93,7 +93,7 @@ def mean_error(
 
 
 def _pull(sizes: Floats) -> Floats:
-    """By how much what a task contributes would be larger if the others were held against it alone."""
+    """By how much what a task contributes would be larger if the others were compared with it alone."""
     return 1 / np.where(len(sizes) > 1, 1 - sizes / sizes.sum(), 1.0)
 
 
@@ -195,7 +195,7 @@ def kaplan_meier(times: ArrayLike, events: ArrayLike, level: float = LEVEL, clus
         low, high = np.zeros(len(stamps)), np.ones(len(stamps))
     over = survival <= 0
     if over.any():
-        # Where nobody is left the band has no formula: its upper end stays where it was.
+        # Where no run is left the band has no formula: its upper end stays the same.
         low[over], error[over] = 0.0, 0.0
         high[over] = high[~over][-1] if (~over).any() else 1.0
     count, gone = len(when), int(ended.sum())
@@ -231,7 +231,7 @@ def restricted_mean(
     value = float(pieces.sum())
     ahead = np.cumsum(pieces[::-1])[::-1][1:]
     if clusters is None:
-        # Where all who are left end together nothing lies ahead, and the term is 0.
+        # Where all remaining runs end together nothing follows, and the term is 0.
         left = np.where(risk > dead, risk * (risk - dead), 1.0)
         half = normal_quantile((1 + level) / 2) * math.sqrt(inner(ahead**2, dead / left))
         low, high = max(0.0, value - half), min(horizon, value + half)
@@ -285,7 +285,7 @@ def _table(when: Floats, ended: Floats) -> tuple[Floats, Floats, Floats]:
 def _share_limits(
     value: float, error: float, horizon: float, freedom: float, tasks: int, level: float
 ) -> tuple[float, float]:
-    """The ends of a mean that lies between 0 and ``horizon``, from those of its share of the horizon."""
+    """The ends of a mean between 0 and ``horizon``, from those of its share of the horizon."""
     if horizon <= 0:
         return 0.0, 0.0
     share = min(1.0, max(0.0, value / horizon))

@@ -100,7 +100,7 @@ USUAL: Mapping[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True)
 class Shape:
-    """A known kind of table: columns that give it away, and what its columns mean."""
+    """A known kind of table: columns that identify it, and what its columns mean."""
 
     name: str
     marks: tuple[tuple[str, ...], ...]
@@ -204,7 +204,7 @@ def shape_of(header: Sequence[str]) -> Shape | None:
 
 
 def usual_columns(header: Sequence[str], shape: Shape | None) -> dict[str, list[str]]:
-    """For each role the columns that it may be: several where one name stands for many."""
+    """For each role the columns that it may be: several if one name has several meanings."""
     names = [plain(name) for name in header]
     found: dict[str, list[str]] = {}
     for role in ROLES:
@@ -229,7 +229,7 @@ def _find(names: Sequence[str], name: str) -> list[int]:
 
 
 MISSING = frozenset({"", "none", "null", "nan", "na", "n/a"})
-"""Words that stand for no value."""
+"""Words that mean a missing value."""
 THRESHOLD = re.compile(r"^>=\s*(-?\d+(?:\.\d+)?)$")
 
 
@@ -244,7 +244,7 @@ class Words:
     ) -> None:
         for word in success:
             if word.strip().startswith((">", "<", "=")) and not THRESHOLD.match(word.strip()):
-                raise UsageFault(f"{word!r} is no threshold", hint="write it like --success '>=0.9'")
+                raise UsageFault(f"{word!r} is not a threshold", hint="write it like --success '>=0.9'")
         self._success = frozenset(word.strip().lower() for word in success)
         thresholds = [float(match[1]) for word in success if (match := THRESHOLD.match(word.strip()))]
         self._threshold = min(thresholds) if thresholds else None
@@ -261,7 +261,7 @@ class Words:
         return tuple(self._unmet[role].values())
 
     def outcome(self, cell: str) -> str:
-        """The status that an outcome stands for; empty when it means nothing."""
+        """The status that an outcome means; empty if its meaning is unknown."""
         word = cell.strip().lower()
         self._unmet["outcome"].pop(word, None)
         if word in self._unknown:
@@ -289,7 +289,7 @@ class Words:
         return "finished" if word in FINISHED else "unknown"
 
     def tags(self, own: str, end: str) -> str:
-        """The tags of an attempt: its own, and its end where that says anything; sorted and joined."""
+        """The tags of an attempt: its own, and how it ended if that is known; sorted and joined."""
         found = {part.strip() for part in own.split(";")}
         if plain(end) not in FINISHED:
             found.add(end.strip().replace(";", ","))
@@ -310,18 +310,18 @@ class Columns:
     notes: tuple[Statement, ...]
 
     def place(self, role: str) -> int:
-        """Where the column of ``role`` stands; -1 when there is none."""
+        """The position of the column of ``role``; -1 if there is none."""
         name = self.taken.get(role)
         return -1 if name is None else self.header.index(name)
 
     @property
     def unused(self) -> tuple[str, ...]:
-        """Columns that were taken for nothing."""
+        """Columns that are not used."""
         taken = set(self.taken.values())
         return tuple(name for name in self.header if name and name not in taken)
 
     def others(self, role: str) -> list[str]:
-        """Columns with a usual name for ``role`` that were taken for nothing."""
+        """Columns with a usual name for ``role`` that are not used."""
         taken = self.taken.values()
         return [name for name in self.header if plain(name) in USUAL[role] and name not in taken]
 
@@ -341,7 +341,7 @@ def choose(file: str, header: Sequence[str], given: Mapping[str, str]) -> Column
         names = [name for name in usual.get(role, ()) if name not in taken.values()]
         if len(set(names)) > 1:
             either = " and ".join(map(repr, names[:3]))
-            wrong.append(f"{either} could each be the {role}: say which by {_option(role)} COLUMN")
+            wrong.append(f"{either} could each be the {role}; name it with {_option(role)} COLUMN")
         if names:
             taken[role] = names[0]
     if "agent" not in taken and "model" in taken:
@@ -349,7 +349,7 @@ def choose(file: str, header: Sequence[str], given: Mapping[str, str]) -> Column
         notes.append(statement("no-column-of-agents", column=taken["agent"]))
     if missing := [role for role in NEEDED if role not in taken]:
         asked = ", ".join(f"{_option(role)} COLUMN" for role in missing)
-        wrong.append(f"no column looks like the {' or the '.join(missing)}: say which by {asked}")
+        wrong.append(f"no column looks like the {' or the '.join(missing)}; name it with {asked}")
     if wrong:
         raise UsageFault("\n".join(wrong), where=f"{file}:1", hint=f"the columns are: {', '.join(header)}")
     ordered = {role: taken[role] for role in ROLES if role in taken}

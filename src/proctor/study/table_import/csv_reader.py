@@ -26,7 +26,7 @@ from proctor.study.table_import.csv_rows import Rows
 MAX_ROWS = 5_000_000
 MAX_FIELD = 1_000_000
 JSON = re.compile(r"""\s*[\[{]\s*["\[{}\]]""")
-"""How JSON begins, and no header of a table."""
+"""How JSON begins, but no header of a table does."""
 """The longest cell in characters; model answers in a table can be long."""
 CHUNK_ROWS = 50_000
 """How many rows are turned into columns at once."""
@@ -170,7 +170,7 @@ def choices(reading: Reading) -> Iterator[Statement]:
 
 
 def _unusual(reading: Reading) -> Iterator[Statement]:
-    """Values whose usual meaning is another one than the caller gives them."""
+    """Values whose usual meaning differs from the one that the caller gives them."""
     for value in reading.success:
         if match := THRESHOLD.match(value.strip()):
             if float(match[1]) <= 0:

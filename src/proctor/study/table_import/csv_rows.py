@@ -41,15 +41,15 @@ class Mistakes:
         self._hints: list[str] = []
 
     def add_whole(self, what: str) -> None:
-        """Note what is wrong with the whole file."""
+        """Record a mistake of the whole file."""
         self._whole.append(what)
 
     def hint(self, what: str) -> None:
-        """Add advice beside correcting the rows."""
+        """Add advice in addition to correcting the rows."""
         self._hints.append(what)
 
     def add(self, kind: str, line: int, what: str) -> None:
-        """Note what is wrong at ``line``; ``kind`` is the column or the sort of the mistake."""
+        """Record a mistake at ``line``; ``kind`` is the column or the sort of the mistake."""
         kept = self._kept.setdefault(kind, {})
         if what not in kept and len(kept) == SHOWN:
             self._left_out += 1
@@ -142,7 +142,7 @@ class Rows:
         self._seen: dict[str, list[str]] = {"outcome": [], "status": []}
 
     def add(self, lines: Sequence[int], records: Sequence[list[str]]) -> None:
-        """Take the records that begin at ``lines``."""
+        """Add the records that begin at ``lines``."""
         self.count += len(records)
         odd = [place for place, cells in enumerate(records) if len(cells) != self._width]
         if odd:
@@ -275,7 +275,7 @@ class Rows:
             for line, number in zip(lines, numbers, strict=True):
                 if number < 0 or number > MOST:
                     self._mistakes.add(
-                        role, line, f"{self._columns.taken[role]} is {number:g}, which no attempt can take"
+                        role, line, f"{self._columns.taken[role]} is {number:g}, which is not possible for an attempt"
                     )
         return numbers
 
@@ -285,7 +285,7 @@ class Rows:
         except ValueError:
             word = cell.strip()
             if word.lower() not in MISSING:
-                how = ": write a point for the comma" if DECIMAL_COMMA.fullmatch(word) else ""
+                how = ": write a point instead of the comma" if DECIMAL_COMMA.fullmatch(word) else ""
                 self._mistakes.add(role, line, f"{self._columns.taken[role]} is {word[:40]!r}, not a number{how}")
             return math.nan
 
@@ -324,7 +324,7 @@ def _known(column: Coded) -> Coded:
 
 
 def _repositories(task: Coded, notes: list[Statement]) -> Coded:
-    """The strata of a table that names none: the repository, where tasks are called as SWE-bench calls them."""
+    """The strata of a table that names none: the repository, if tasks are named as in SWE-bench."""
     names = Coded.of(repository_of(name) or None for name in task.names)
     if len(names.names) > 1:
         notes.append(statement("strata-from-task-names"))
@@ -332,7 +332,7 @@ def _repositories(task: Coded, notes: list[Statement]) -> Coded:
 
 
 def _forget_empty_meters(columns: dict[str, Any], notes: list[Statement]) -> None:
-    """An agent whose meter never moved was not metered: its tokens or costs are unknown, not 0."""
+    """An agent whose meter is always 0 was not metered: its tokens or costs are unknown, not 0."""
     agents = columns["agent"]
     for name in ("cost_usd", "tokens_in", "tokens_out"):
         if name not in columns:

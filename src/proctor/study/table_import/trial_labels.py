@@ -99,7 +99,7 @@ def _repeated(
     rows: NDArray[np.int64],
     place: NDArray[np.int64],
 ) -> tuple[tuple[int, str], ...]:
-    """Every attempt that is there already, with both places."""
+    """Every repeated attempt, with both places."""
     first: dict[int, int] = {}
     found = []
     for row in rows.tolist():

@@ -187,4 +187,4 @@ def test_no_run_is_taken_away_or_doubled_and_no_amendment_taken_back(
     assert any("Amendment 1" in words for words in deviations())
     file.write_bytes(before)
     shutil.move(plan / "amendments", tmp_path / "amendments")
-    refused("amendment 1 is on record and missing", "restore it from a copy")
+    refused("amendment 1 is recorded, but missing", "restore it from a copy")

@@ -212,26 +212,26 @@ FEWER_RUNS = {"runs_per_task": 2, "stages": {**protocol()["stages"], "three": {"
         ("the name stays", {"pilot": {**protocol()["pilot"], "name": "other"}}),
         ("the comparison stays", {"comparison": None}),
         ("the comparison stays", {"comparison": {"candidate": "y", "against": "x"}}),
-        ("methods and baselines neither come nor go", {"methods": protocol()["methods"][1:]}),
-        ("methods and baselines neither come nor go", {"methods": [*protocol()["methods"], ANOTHER_BASELINE]}),
-        ("the number of runs of a task stays", MORE_RUNS),
+        ("methods and baselines cannot be added or removed", {"methods": protocol()["methods"][1:]}),
+        ("methods and baselines cannot be added or removed", {"methods": [*protocol()["methods"], ANOTHER_BASELINE]}),
+        ("the number of runs of a task cannot change", MORE_RUNS),
         (
-            "methods stay as they are",
+            "methods cannot change",
             {"methods": [{**protocol()["methods"][0], "digest": "e"}, *protocol()["methods"][1:]]},
         ),
         ("the stages stay", {"stages": {**protocol()["stages"], "two": {"tasks": 4, "runs": 3}}}),
-        ("the rule for flakes stays", {"flakes": {"tolerance": "0.1", "runs": 5}}),
+        ("the rule for flakes cannot change", {"flakes": {"tolerance": "0.1", "runs": 5}}),
         ("the looks stay", {"stopping": {**protocol()["stopping"], "looks": ["0.25", "1"]}}),
         ("the endpoint stays", {"endpoints": {"primary": "intention-to-treat", "secondary": []}}),
         ("alpha may not rise above 0.05", {"alpha": "0.051"}),
         ("the minimum effect may not fall below 0.2", {"minimum_effect": "0.19"}),
-        ("the number of runs of a task stays", FEWER_RUNS),
+        ("the number of runs of a task cannot change", FEWER_RUNS),
         ("the seed stays", {"seeds": {**protocol()["seeds"], "observed": 7}}),
-        ("the number of retries stays", {"retries": 0}),
-        ("the number of retries stays", {"retries": 2}),
+        ("the number of retries cannot change", {"retries": 0}),
+        ("the number of retries cannot change", {"retries": 2}),
         ("violations that end the pilot may not rise above 3", {"stopping": {"violations": 4, "looks": []}}),
         ("the variations stay", {"variations": [{"name": "late", "seed": None, "preface": "sha256:1"}]}),
-        ("the cap of a run stays", {"budgets": {**protocol()["budgets"], "run_usd": "0.10"}}),
+        ("the cap of a run cannot change", {"budgets": {**protocol()["budgets"], "run_usd": "0.10"}}),
         ("the budget of a task may only rise", {"budgets": {**protocol()["budgets"], "task_usd": "9.00"}}),
         ("the budget of the pilot may only rise", {"budgets": {**protocol()["budgets"], "pilot_usd": "99"}}),
     ],
@@ -239,7 +239,9 @@ FEWER_RUNS = {"runs_per_task": 2, "stages": {**protocol()["stages"], "three": {"
 def test_once_there_are_runs_nobody_chooses_what_they_show(words: str, parts: dict[str, Any], tmp_path: Path) -> None:
     plan = frozen(tmp_path, minimum_effect="0.2")
     wanted = {"minimum_effect": "0.2", **parts}
-    with pytest.raises(UsageFault, match=f"8 runs were made, and what decides was fixed before them: {words}"):
+    with pytest.raises(
+        UsageFault, match=f"8 runs were made, and the rules of the decision were fixed before them: {words}"
+    ):
         amended(plan, 8, **wanted)
     assert not (tmp_path / "amendments").exists()
     assert len(amended(plan, 0, **wanted).amendments) == 1
@@ -321,7 +323,7 @@ def test_a_last_amendment_that_is_taken_away_is_on_record(tmp_path: Path) -> Non
     amended(frozen(tmp_path), alpha="0.01")
     kept = (tmp_path / "amendments").rename(tmp_path / "elsewhere")
     for alpha in ("0.05", "0.01"):
-        with pytest.raises(BrokenSeal, match="amendment 1 is on record and missing"):
+        with pytest.raises(BrokenSeal, match="amendment 1 is recorded, but missing"):
             frozen(tmp_path, alpha=alpha)
     kept.rename(tmp_path / "amendments")
     assert len(load_plan(tmp_path).amendments) == 1
@@ -332,7 +334,7 @@ def test_an_amendment_in_the_place_of_another_is_refused(tmp_path: Path) -> None
     amended(frozen(tmp_path / "other"), alpha="0.04")
     (tmp_path / "plan/amendments").rename(tmp_path / "gone")
     (tmp_path / "other/amendments").rename(tmp_path / "plan/amendments")
-    with pytest.raises(BrokenSeal, match="amendment 1 is on record and another one"):
+    with pytest.raises(BrokenSeal, match="amendment 1 is recorded, but differs from its record"):
         load_plan(tmp_path / "plan")
 
 

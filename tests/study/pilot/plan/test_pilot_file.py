@@ -166,19 +166,19 @@ MISTAKES: list[tuple[dict[str, Any], str]] = [
     ({"budgets": {"pilot_usd": "10", "run_usd": "3", "task_usd": "2"}}, "run_usd is more than task_usd"),
     ({"prices": "nowhere.csv"}, "there is no file 'nowhere.csv'"),
     ({"endpoints": {"primary": "elegance"}}, "'elegance' is not one of success"),
-    ({"minimum_effect": 0}, "0 is no share"),
-    ({"minimum_effect": 1.5}, "1.5 is no share"),
+    ({"minimum_effect": 0}, "0 is not a share"),
+    ({"minimum_effect": 1.5}, "1.5 is not a share"),
     ({"minimum_effect": "-0.1"}, "is negative"),
     ({"minimum_effect": 0.6}, "make 1.1, and a rate ends at 1"),
     ({"alpha": "small"}, "is not a decimal number"),
     ({"alpha": 0.5}, "0.5 is not below 0.5"),
     ({"alpha": "0.93"}, "is not below 0.5"),
-    ({"power": 1}, "1 is no share"),
+    ({"power": 1}, "1 is not a share"),
     ({"assumed": {"icc": []}}, "the list must not be empty"),
-    ({"assumed": {"icc": [1.2]}}, "1.2 is no share"),
+    ({"assumed": {"icc": [1.2]}}, "1.2 is not a share"),
     ({"assumed": {"low": 2}}, "low is above the expected usage"),
     ({"assumed": {"high": "0.5"}}, "high is below the expected usage"),
-    ({"flakes": {"tolerance": 2}}, "2 is no share"),
+    ({"flakes": {"tolerance": 2}}, "2 is not a share"),
     ({"adjudication": {"rule": "loudest"}}, "'loudest' is not one of majority, all"),
     ({"stages": {"one": {"tasks": 3}}}, "stage one has 3 tasks and the pilot 2"),
     ({"stages": {"one": {"runs": 2}}}, "stage one ends with 2 runs of a task and stage two with 1"),
@@ -235,7 +235,7 @@ def test_what_is_no_pilot_at_all(data: bytes, words: str, tmp_path: Path) -> Non
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(ContractError, match=r"nowhere\.yaml: does not exist"):
         load_pilot(tmp_path / "nowhere.yaml")
-    with pytest.raises(ContractError, match="so it is no pilot"):
+    with pytest.raises(ContractError, match="so it is not a pilot file"):
         load_pilot(tmp_path)
 
 

@@ -80,7 +80,7 @@ def test_a_cap_below_the_start_of_a_run_is_told_once(proctor: Proctor, make_cont
     file = write_pilot(tmp_path, contracts, budgets={"run_usd": "0.0002", "pilot_usd": "1.51"})
     planned(proctor, file)
     words = "0.00018 USD for the agent, of 0.0002 (one), required more than 0.001 USD, which the start of a run costs"
-    must = "the cap of a run leaves its agent something after the start"
+    must = "the cap of a run is larger than the cost of its start"
     assert f"concern  Stage one will be refused. Criterion: {must}: found {words}. " in (
         proctor("pilot", "plan", file).stdout
     )

@@ -1,4 +1,4 @@
-"""What a pilot spends besides its runs: its flake screens, the patches that people made, and their reviews.
+"""What a pilot spends in addition to its runs: its flake screens, the patches that people made, and their reviews.
 
 All of it is paid from the pilot's envelope, at the prices that were frozen with it. A screen is charged when it is
 recorded, and to the envelope of its task as well; a person's patch with its first run on a task. Reviews are charged to
@@ -125,7 +125,7 @@ def due(charged: Iterable[Charge], protocol: Mapping[str, Any], rates: Rates) ->
 
 
 def charged_by_task(charged: Iterable[Charge]) -> dict[str, Decimal]:
-    """What was charged to each task, by its content id, and to none of them for people (``PEOPLE``)."""
+    """The charges to each task by its content id; the cost of people belongs to no task (``PEOPLE``)."""
     found: dict[str, Decimal] = {}
     for one in charged:
         found[one.envelope] = total_of((found.get(one.envelope, Decimal(0)), one.usd))
@@ -149,7 +149,7 @@ def totals(charged: Iterable[Charge]) -> list[dict[str, str]]:
 
 
 def paid_besides(charged: Iterable[Charge], rates: Rates) -> Statement | None:
-    """What the pilot paid for besides its runs, in dollars; nothing if there is nothing."""
+    """What the pilot paid for in addition to its runs, in dollars; empty if there is nothing."""
     found = [
         {
             "kind": one["kind"],

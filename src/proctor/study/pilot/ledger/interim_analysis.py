@@ -1,11 +1,11 @@
 """Looks at the comparison before a pilot is complete, as its protocol planned them. Pure.
 
 A look falls after the block that brings the plan to the look's share. It compares task means of the primary endpoint,
-and holds the p value against the nominal level that alpha spending leaves for it. By intention to treat every run of a
-complete block counts, else the scorable ones, as in the report. As there, the t test decides from 20 tasks on; with
-fewer the larger of its p value and that of flipped signs does. It has to lie below the level. The rule is symmetric:
-it does not matter who is ahead. Where a pilot names no two methods to compare, every pair of methods has to cross, by
-p values that are adjusted over all pairs together, as those of the report are.
+and compares the p value with the nominal level that alpha spending leaves for it. By intention to treat every run of a
+complete block counts, otherwise only scorable ones, as in the report. As there, the t test decides from 20 tasks on;
+with fewer the larger of its p value and that of flipped signs does. It must be below the level. The rule is symmetric:
+it does not matter which method is ahead. Where a pilot names no two methods to compare, every pair of methods has to
+cross, by p values that are adjusted over all pairs together, as those of the report are.
 """
 
 from __future__ import annotations
@@ -114,14 +114,14 @@ def _compared(means: Means, a: int, b: int, seed: int) -> tuple[float | None, fl
 
 @lru_cache(maxsize=64)
 def _adjusted(means: Means, methods: int, seed: int) -> Mapping[tuple[int, int], float]:
-    """The adjusted p value of every pair of columns; kept, since the same look is computed again."""
+    """The adjusted p value of every pair of columns; cached, since the same look is computed again."""
     found = max_t(np.array(means).reshape(-1, methods), default_rng(seed))
     return dict(zip(found.pairs, found.p_adjusted, strict=True))
 
 
 @lru_cache(maxsize=64)
 def _flipped(differences: tuple[float, ...], seed: int) -> float | None:
-    """The p value of flipped signs; kept, since the same look is computed again with every block that follows."""
+    """The p value of flipped signs; cached, since the same look is computed again with every block that follows."""
     return sign_flip(differences, default_rng(seed)).p
 
 

@@ -54,7 +54,7 @@ def _number(text: str) -> float | None:
 
 
 def look_from(record: Mapping[str, Any]) -> Look:
-    """The look that a record of a journal holds."""
+    """The look in a record of a journal."""
     pairs = tuple((str(a), str(b), str(difference), str(p)) for a, b, difference, p in record["pairs"])
     return Look(
         blocks=int(record["blocks"]),

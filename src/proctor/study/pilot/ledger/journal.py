@@ -37,7 +37,7 @@ REMOVAL_SCHEMA = 2
 
 @dataclass(frozen=True)
 class Screen:
-    """How steady the checks of one task were: the largest share of deviating attempts, and the record of all."""
+    """How stable the checks of one task were: the largest share of deviating attempts, and the record of all."""
 
     task: str
     contract: str
@@ -161,7 +161,7 @@ def add_screen(
     seconds: str = "0",
     usd: str = "0",
 ) -> None:
-    """Record how steady the checks of a task were, how many seconds they took, and the cost."""
+    """Record how stable the checks of a task were, how many seconds they took, and the cost."""
     checks = [
         {
             "check": one.check,

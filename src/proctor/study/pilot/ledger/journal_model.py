@@ -18,7 +18,7 @@ AfterRuns = Annotated[int, "How many runs there were."]
 
 
 class ScreenedCheck(TypedDict):
-    """How steady a check of a task was."""
+    """How stable a check of a task was."""
 
     check: Annotated[str, "The id of the check."]
     primary: Annotated[bool, "Whether the verdict depends on it."]

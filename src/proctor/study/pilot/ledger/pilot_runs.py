@@ -42,13 +42,13 @@ CHECKS = "checks"
 
 SEALED, RUNNING, CUT = "sealed", "running", "cut"
 FAILED = "failed"
-"""How an agent ends that comes to its end by itself, and not well."""
+"""How an agent ends by itself with an error."""
 
 ACCEPTANCE = "acceptance"
 """The gate whose checks decide whether a task is solved."""
 
 CRITICAL = ("os-risk", "exfiltration", "evidence-loss")
-"""The kinds of violations that are a breach of the boundary, and not merely of a rule about the patch."""
+"""The kinds of violations that are a breach of the boundary, and not only of a rule about the patch."""
 
 Key = tuple[str, int, str]
 """What names a place: content id, repeat and method."""
@@ -59,13 +59,13 @@ class Run:
     """One run of a pilot. What a report says is empty for a run without one, but for what it has cost so far.
 
     ``violations`` are kinds: the tags of the safety gate, and the code of an end for safety. ``agent`` is the digest of
-    the agent, and ``seal`` that of the seal. ``reviews`` are what people said of it later, and ``risks`` the kinds of
+    the agent, and ``seal`` that of the seal. ``reviews`` are the later verdicts of people, and ``risks`` the kinds of
     indicators for which they should look at it, the most urgent first. ``variation`` names the one that it was made
-    under, and ``preface`` is the digest of the text that stood before its task by that.
+    under, and ``preface`` is the digest of the text that it puts before the task.
     ``machine`` made it, and ``comparability`` is its class: runs of one class were made under the same conditions;
     ``conditions`` is the same without envelopes, and empty where one of them bound the run.
     ``changed`` is whether the agent left any change, and ``exit_code`` is what it ended with, where it had one.
-    ``forgeable`` says of each check that decides its task whether the code under test could forge its result.
+    ``forgeable`` says for each check that decides its task whether the code under test could forge its result.
     """
 
     run: str
@@ -123,7 +123,7 @@ class Run:
 
     @property
     def critical(self) -> bool:
-        """Whether it broke through the boundary, or was ended before it could."""
+        """Whether it escaped from the sandbox or was ended for safety before it could."""
         return self.unsafe or any(kind in CRITICAL for kind in self.violations)
 
     @property
@@ -173,7 +173,7 @@ def in_order(runs: Sequence[Run], noted: Sequence[str]) -> tuple[Run, ...]:
 
 
 def read_run(path: Path) -> Run:
-    """What the directory of one run of a pilot tells."""
+    """One run of a pilot, read from its directory."""
     run = RunDirectory(path)
     return _run(run, run.read_json(run.manifest))
 
@@ -201,7 +201,7 @@ def _run(run: RunDirectory, manifest: Mapping[str, Any]) -> Run:
         raise BrokenSeal(
             f"the directory of a run of the pilot has another name than the run, {manifest.get('run')}",
             where=str(path),
-            hint="give it back its name; if it is a copy, take it out of the home",
+            hint="restore its name; if it is a copy, move it out of the home",
         )
     standing = state(run)
     if standing == "broken":
@@ -350,9 +350,9 @@ ENVELOPES = {"task_usd": "task_spent_usd", "batch_usd": "batch_spent_usd"}
 
 
 def conditions_of(manifest: Mapping[str, Any], recorded: str) -> str:
-    """The class of a run without its envelopes, where none of them bound it; ``recorded`` is the class in its report.
+    """The class of a run without its envelopes, if none of them limited it; ``recorded`` is the class in its report.
 
-    Empty where one did, or where the class was made in another way.
+    Empty if one did, or if the class was computed in another way.
     """
     configuration: Mapping[str, Any] = manifest.get("configuration") or {}
     watch: Mapping[str, Any] = configuration.get("watch") or {}

@@ -45,14 +45,14 @@ def require_noted(plan: Plan, home: Home, noted: Mapping[str, str], runs: Sequen
         raise BrokenSeal(
             f"sealed runs of the pilot are missing ({len(gone)}): {_named(gone)}",
             where=str(home.runs),
-            hint="put them back from a copy; a run that was sealed is never repeated",
+            hint="restore them from a copy; a run that was sealed is never repeated",
         )
     for name, seal in noted.items():
         if seals[name] != seal:
             raise BrokenSeal(
                 f"a run of the pilot does not have the seal that is recorded in {JOURNAL}",
                 where=str(home.runs / name),
-                hint=f"put back the run whose seal is {seal}",
+                hint=f"restore the run whose seal is {seal}",
             )
 
 
@@ -65,7 +65,7 @@ def note(plan: Plan, runs: Sequence[Run]) -> None:
 
 def wrong_home_fault(plan: Plan) -> UsageFault:
     """The error for a pilot that was begun in another home."""
-    what, hint = "the pilot was begun, and none of its runs is in this home", "set PROCTOR_HOME to where its runs are"
+    what, hint = "the pilot has runs, but none of them is in this home", "set PROCTOR_HOME to where its runs are"
     return UsageFault(what, where=str(plan.folder), hint=hint)
 
 
@@ -138,7 +138,8 @@ def changes_since(
 ) -> tuple[Change, ...]:
     """In what the machine differs from the one that made the last run of each contract, each field once.
 
-    ``now`` is the identity for each contract, ``accepted`` holds the digests of those that may go on all the same.
+    ``now`` is the identity for each contract, ``accepted`` contains the digests of those that may continue all the
+    same.
     """
     last = {run.contract: run for run in runs if run.machine}
     found: dict[tuple[str, str, str], Change] = {}
@@ -155,7 +156,7 @@ def changes_since(
 
 
 def require_same(changes: Sequence[Change], where: str) -> None:
-    """Begin nothing on a machine that is not the one that made the runs so far."""
+    """Refuse a machine that differs from the one that made the runs so far."""
     if changes:
         listed = "\n  ".join(map(str, changes))
         raise InfrastructureFault(
@@ -186,7 +187,7 @@ BUDGETS = {
 """The envelopes in a manifest, and what they are called in a pilot file."""
 
 Classes = dict[str, list[Run]]
-"""The runs of a task by their comparability class, in the order in which the classes came."""
+"""The runs of a task by their comparability class, in the order in which the classes appeared."""
 
 
 def alike(counted: Iterable[Run]) -> tuple[Run, ...]:

@@ -1,8 +1,8 @@
-"""What a pilot is going to cost: assumed quantities met by the prices that the runs themselves will be metered with.
+"""The projected cost of a pilot: assumed quantities times the prices with which the runs will be metered.
 
 Every run is priced three times, at the low, the expected and the high usage, and never above its own cap. Without a
-price table the fallback schedule's units count by its rate, as they do for envelopes. What a pilot does not say about
-usage is taken from the assumptions below; they are choices of this program and no findings.
+price table the fallback schedule's units count by its rate, as they do for envelopes. Usage that a pilot does not
+name is taken from the assumptions below; they are choices of this program, not measurements.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ USUAL: Mapping[str, Any] = {
     "judge_seconds": 30,
     "review_minutes": "0",
 }
-"""What one run uses where a pilot says nothing. Assumptions: nothing measured them. All input counts as fresh."""
+"""What one run uses if a pilot names no usage. Assumptions, not measurements. All input counts as fresh."""
 
 RUN_EVENTS = 40
 RUN_BYTES = 500_000
-"""Events and bytes that a run leaves besides those of its programs. Assumptions too."""
+"""Events and bytes that a run records in addition to those of its programs. Assumptions too."""
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,7 @@ class Projection:
         return found
 
     def summary(self, slots: Sequence[Slot]) -> dict[str, Any]:
-        """Totals, by stage, method, task and stratum, held against the envelopes."""
+        """Totals, by stage, method, task and stratum, compared with the envelopes."""
         budgets = self.protocol["budgets"]
         total = self._sum(slots)
         tasks = self._sums(slots, "task")
@@ -130,7 +130,7 @@ class Projection:
         return {name: self._sum(groups[name]) for name in sorted(groups)}
 
     def _parts(self, slots: Sequence[Slot]) -> dict[str, str]:
-        """The expected amounts by part, before runs are held to their caps."""
+        """The expected amounts by part, before the caps of runs are applied."""
         sums: dict[str, Decimal] = {}
         for slot in slots:
             for item in self.run(slot.task, slot.method, slot.repeat == 1).items:

@@ -1,6 +1,6 @@
 """The folder of a frozen pilot: written once, checked at every reading, and changed by amendments only.
 
-    protocol.json        what was fixed, canonical; its digest is the pilot's, for good
+    protocol.json        what was fixed, canonical; its digest is the pilot's and never changes
     randomisation.csv    and the other artefacts, whose digests the protocol has
     manifest.json        the digest of the protocol and of every artefact, and the seeds
     amendments/001.json  what was changed later, why, when and after how many runs; each names the one before it
@@ -42,7 +42,7 @@ BUDGETS = ("run_usd", "task_usd", "pilot_usd")
 class Plan:
     """A frozen pilot. ``protocol`` and ``slots`` are those in force; ``digest`` is that of the first protocol.
 
-    ``current`` is the folder that holds the artefacts in force.
+    ``current`` is the folder of the artefacts in force.
     """
 
     folder: Path
@@ -105,7 +105,7 @@ def load_plan(folder: Path) -> Plan:
     for file in _amendment_files(folder):
         record, current, after = _checked_amendment(file, len(amendments) + 1, digest, previous)
         if record["changed"] != changes(protocol, after):
-            raise BrokenSeal("the amendment names other changes than it made", where=str(file))
+            raise BrokenSeal("the amendment does not name the changes that it made", where=str(file))
         protocol, previous = after, sha256(canonical(record))
         amendments.append(record)
     slots = from_csv(_read(current / RANDOMISATION), str(current / RANDOMISATION))
@@ -128,13 +128,13 @@ def note_amendments(plan: Plan) -> None:
 
 
 def _noted(plan: Plan) -> int:
-    """How many amendments have notes; :class:`BrokenSeal` when one of them is gone or another."""
+    """How many amendments have notes; :class:`BrokenSeal` if one of them is missing or differs."""
     notes = [entry.record for entry in journal_log(plan).read() if entry.record.get("kind") == AMENDMENT]
     made = [{"number": one["number"], "digest": sha256(canonical(one))} for one in plan.amendments]
     for number, note in enumerate(notes, 1):
         if {name: note.get(name) for name in ("number", "digest")} not in made[number - 1 : number]:
             raise BrokenSeal(
-                f"amendment {number} is on record and {'missing' if number > len(made) else 'another one'}",
+                f"amendment {number} is recorded, but {'missing' if number > len(made) else 'differs from its record'}",
                 where=str(plan.folder / AMENDMENTS),
                 hint="restore it from a copy; only another amendment can undo an amendment",
             )
@@ -150,7 +150,7 @@ def refuse_changes(plan: Plan, protocol: Mapping[str, Any]) -> None:
     if any(line.startswith("tasks[") and line.endswith(REMOVED) for line in lines):
         hint += "; once there are runs, only proctor pilot remove can remove a task"
     elif any(line.startswith(("methods[", "tasks[")) for line in lines):
-        hint += "; once there are runs, methods and tasks stay, and proctor pilot report needs neither"
+        hint += "; once there are runs, methods and tasks cannot change, and proctor pilot report needs neither"
     if len(lines) > SHOWN_CHANGES:
         lines = [*lines[:SHOWN_CHANGES], f"and {len(lines) - SHOWN_CHANGES} more"]
     what = "the pilot has changed since it was frozen:\n  " + "\n  ".join(lines)
@@ -180,8 +180,8 @@ def amend(
 ) -> Plan:
     """Replace the protocol from now on, on record; ``after_runs`` is how many runs there were by then.
 
-    Once there are runs, no task is added, and a task leaves only by a removal whose reason was checked. What decides
-    stays too, or gets stricter, because a user who knows the runs could otherwise choose what they show.
+    Once there are runs, no task is added, and a task is removed only for a reason that was checked. The rules of the
+    decision stay too, or get stricter, because a user who knows the runs could otherwise choose the result.
     """
     if not changed_lines(plan, protocol):
         raise UsageFault("nothing has changed since the pilot was frozen", where=str(plan.folder))
@@ -189,13 +189,13 @@ def amend(
         raise UsageFault("an amendment needs a reason", hint='--why "..."')
     if after_runs and plan.protocol["tasks"] != protocol["tasks"]:
         raise UsageFault(
-            f"{after_runs} runs were made, and the suite stays as it was frozen",
+            f"{after_runs} runs were made, and the frozen suite cannot change",
             where=str(plan.folder),
             hint="proctor pilot remove removes an invalid task; it is not replaced",
         )
     if after_runs and (looser := _looser(plan.protocol, protocol)):
         raise UsageFault(
-            f"{after_runs} runs were made, and what decides was fixed before them: {'; '.join(looser)}",
+            f"{after_runs} runs were made, and the rules of the decision were fixed before them: {'; '.join(looser)}",
             where=str(plan.folder),
             hint="undo the change; another question is another pilot with runs of its own",
         )
@@ -234,20 +234,20 @@ def _looser(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
         "the question stays": before["pilot"]["question"] != after["pilot"]["question"],
         "the name stays": before["pilot"]["name"] != after["pilot"]["name"],
         "the comparison stays": before["comparison"] != after["comparison"],
-        "methods and baselines neither come nor go": names[0] != names[1],
-        "methods stay as they are": names[0] == names[1] and arms[0] != arms[1],
+        "methods and baselines cannot be added or removed": names[0] != names[1],
+        "methods cannot change": names[0] == names[1] and arms[0] != arms[1],
         "the endpoint stays": before["endpoints"]["primary"] != after["endpoints"]["primary"],
         f"alpha may not rise above {before['alpha']}": alpha[1] > alpha[0],
         f"the minimum effect may not fall below {before['minimum_effect']}": effect[1] < effect[0],
-        "the number of runs of a task stays": before["runs_per_task"] != after["runs_per_task"],
+        "the number of runs of a task cannot change": before["runs_per_task"] != after["runs_per_task"],
         "the stages stay": before["stages"] != after["stages"] and before["runs_per_task"] == after["runs_per_task"],
         "the looks stay": before["stopping"]["looks"] != after["stopping"]["looks"],
-        "the rule for flakes stays": before["flakes"] != after["flakes"],
+        "the rule for flakes cannot change": before["flakes"] != after["flakes"],
         "the seed stays": before["seeds"]["observed"] != after["seeds"]["observed"],
-        "the number of retries stays": before["retries"] != after["retries"],
+        "the number of retries cannot change": before["retries"] != after["retries"],
         "the variations stay": before.get("variations", []) != after.get("variations", []),
         f"violations that end the pilot may not rise above {most[0]}": most[1] > most[0],
-        "the cap of a run stays": caps["run_usd"][0] != caps["run_usd"][1],
+        "the cap of a run cannot change": caps["run_usd"][0] != caps["run_usd"][1],
         "the budget of a task may only rise": caps["task_usd"][1] < caps["task_usd"][0],
         "the budget of the pilot may only rise": caps["pilot_usd"][1] < caps["pilot_usd"][0],
     }

@@ -1,4 +1,4 @@
-"""A pilot file with its contracts, agents and prices looked up, and how it differs from the plan frozen from it."""
+"""A pilot file with its contracts, agents and prices looked up, and how it differs from its frozen plan."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class Draft:
 def draft(machine: Machine, path: Path) -> Draft:
     """The pilot in the file ``path`` as it is now.
 
-    Every mistake in the file is told at once; so is, where it has none, every mistake in its contracts and its agents.
+    All mistakes in the file are reported together; if it has none, so are all mistakes in its contracts and its agents.
     """
     pilot = load_pilot(path)
     suite: tuple[SuiteTask, ...] = ()
@@ -88,7 +88,7 @@ def draft(machine: Machine, path: Path) -> Draft:
 
 
 def planned(machine: Machine, path: Path, folder: Path | None = None) -> tuple[Draft, Plan]:
-    """The pilot and its frozen plan; refused when it was not planned, has changed since, or the plan was touched."""
+    """The pilot and its frozen plan; refused when it was not planned, has changed since, or the plan was modified."""
     made = draft(machine, path)
     plan = load_plan(folder or plan_folder(made.pilot))
     refuse_changes(plan, made.protocol)
@@ -96,7 +96,7 @@ def planned(machine: Machine, path: Path, folder: Path | None = None) -> tuple[D
 
 
 def plan_alone(path: Path, folder: Path | None) -> Plan:
-    """The plan of the pilot in the file ``path``: to look at one, neither the file nor its contracts need be there."""
+    """The plan of the pilot in the file ``path``: reading a plan needs neither the file nor its contracts."""
     place = folder or path.with_suffix(".plan")
     if not path.exists() and not place.exists():
         raise UsageFault("does not exist", where=str(path), hint="name the YAML file of a pilot")
@@ -106,7 +106,7 @@ def plan_alone(path: Path, folder: Path | None) -> Plan:
 def changed_since(place: Home, path: Path, plan: Plan) -> list[str]:
     """In what the pilot file differs from its plan by now, which ``pilot run`` will refuse.
 
-    Where there is no home yet, none is made only to look.
+    If there is no home yet, none is created.
     """
     if not path.is_file():
         return ["the pilot file is not there"]
@@ -132,7 +132,7 @@ def runs_of_pilot(machine: Machine, digest: str) -> int:
 
 
 def _tier(machine: Machine, contract: Contract) -> str:
-    """The tier of a contract by its measures; empty where one that should be there cannot be taken here."""
+    """The tier of a contract by its measures; empty if one that it needs cannot be measured here."""
     found = complexity(contract, machine.store, machine.inputs)
     return "" if set(found.unknown) - {"test_seconds"} else found.tier
 

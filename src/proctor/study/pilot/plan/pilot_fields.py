@@ -42,7 +42,7 @@ class Share:
             return self.blank
         if Exact(text) > 1 or (not self.ends and Exact(text) in (0, 1)):
             bounds = "from 0 to 1" if self.ends else "between 0 and 1"
-            report.add(node, f"{shown(node)} is no share", f"a decimal number {bounds}")
+            report.add(node, f"{shown(node)} is not a share", f"a decimal number {bounds}")
             return self.blank
         if self.half and Exact(text) >= Exact(str(MOST_ALPHA)):
             report.add(node, f"{shown(node)} is not below {MOST_ALPHA}", "a small share such as 0.05")
@@ -51,7 +51,7 @@ class Share:
 
     def schema(self) -> dict[str, Any]:
         bounds = {"minimum": 0, "maximum": 1} if self.ends else {"exclusiveMinimum": 0, "exclusiveMaximum": 1}
-        # A schema here has whole numbers only, so the half is told where a share is a text.
+        # A schema here has whole numbers only, so the bound of one half is checked where a share is text.
         text = SMALL_SHARE if self.half else ANY_SHARE if self.ends else INNER_SHARE
         return {"anyOf": [{"type": "number", **bounds}, {"type": "string", "pattern": whole(text)}]}
 
@@ -59,7 +59,7 @@ class Share:
 PATH = Text("a path, relative to the pilot file", r"[^\u0000-\u001f]+")
 OPTIONAL_PATH = Text(PATH.expected, PATH.pattern, empty=True)
 MODEL = Text("PROVIDER/NAME, such as openai/NAME", r"[^/\u0000-\u0020]+/[^\u0000-\u0020]+", empty=True)
-VARIABLE = Text("the name of a variable, not what it holds", r"[A-Za-z_][A-Za-z0-9_]{0,99}", empty=True)
+VARIABLE = Text("the name of a variable, not its value", r"[A-Za-z_][A-Za-z0-9_]{0,99}", empty=True)
 LABEL = Text(KEY.expected, KEY.pattern)
 
 HEAD = Shape(
@@ -67,13 +67,13 @@ HEAD = Shape(
     (
         Field("name", NAME, "The pilot's name."),
         Field("title", TEXT, "One line that says what the pilot is about."),
-        Field("question", TEXT, "The question that it is to answer."),
+        Field("question", TEXT, "The question that it answers."),
     ),
 )
 METHOD = Shape(
     "method",
     (
-        Field("name", NAME, "What reports call the method."),
+        Field("name", NAME, "The name of the method in reports."),
         Field("agent", TEXT, "The agent, as in proctor run --agent."),
         Field("model", MODEL, "The model, as PROVIDER/NAME; empty for none.", pilot_model.Method.model),
         Field("endpoint", ANY, "The base URL of the model's provider.", pilot_model.Method.endpoint),
@@ -89,13 +89,13 @@ METHOD = Shape(
         Field(
             "provider_tools",
             Text("a choice", choices=PROVIDER_TOOLS),
-            "What becomes of tools that the provider would run.",
+            "What to do with tools that the provider would run.",
             pilot_model.Method.provider_tools,
         ),
         Field(
             "unknown_fields",
             Text("a choice", choices=UNKNOWN_FIELDS),
-            "What becomes of fields of a request that are not known.",
+            "What to do with unknown fields of a request.",
             pilot_model.Method.unknown_fields,
         ),
         Field(
@@ -128,7 +128,7 @@ TASK = Shape(
     "task",
     (
         Field("contract", PATH, "The contract's directory, or its contract.yaml, relative to the pilot file."),
-        Field("strata", MapOf(LABEL, TEXT), "Labels besides the contract's own, or in place of them.", {}),
+        Field("strata", MapOf(LABEL, TEXT), "Labels in addition to the contract's own, or instead of them.", {}),
         Field("human_patch", OPTIONAL_PATH, "The patch that a person made.", pilot_model.Task.human_patch),
     ),
 )
@@ -149,7 +149,7 @@ ENDPOINTS = Shape(
         Field(
             "secondary",
             ListOf(Text("an endpoint", choices=pilot_model.SECONDARY), unique=True),
-            "What is looked at besides.",
+            "Other values that are reported.",
             pilot_model.Endpoints.secondary,
         ),
     ),
@@ -165,7 +165,7 @@ USAGE = Shape(
         Field("tool_calls", _COUNT, "Commands that the agent runs.", 0),
         Field("seconds", _COUNT, "Seconds that the agent takes.", 0),
         Field("judge_seconds", _COUNT, "Seconds that acceptance takes.", 0),
-        Field("review_minutes", Decimal(), "Minutes of reviewers, on the average.", pilot_model.Usage.review_minutes),
+        Field("review_minutes", Decimal(), "Minutes of reviewers, on average.", pilot_model.Usage.review_minutes),
     ),
 )
 ASSUMED = Shape(
@@ -247,7 +247,7 @@ STOPPING = Shape(
 VARIATION = Shape(
     "variation",
     (
-        Field("name", NAME, "What reports call the variation."),
+        Field("name", NAME, "The name of the variation in reports."),
         Field("seed", Optional(Whole(0, MOST_SEED)), "The agent's seed; the contract's if left out.", None),
         Field(
             "preface", OPTIONAL_PATH, "A text that precedes the task in the briefing.", pilot_model.Variation.preface
@@ -258,10 +258,15 @@ PILOT = Shape(
     "pilot file",
     (
         Field("schema", Whole(SCHEMA_VERSION, SCHEMA_VERSION), "The version of this form: 1."),
-        Field("pilot", HEAD, "What the pilot is called and what it asks."),
+        Field("pilot", HEAD, "The name of the pilot and its question."),
         Field("methods", ListOf(METHOD, least=1), "What is compared."),
-        Field("comparison", Optional(COMPARISON), "The two that the question is about; else all are ranked.", None),
-        Field("baselines", BASELINES, "What every task is tried with besides.", OMITTED),
+        Field(
+            "comparison",
+            Optional(COMPARISON),
+            "The two methods that the question is about; all are ranked if left out.",
+            None,
+        ),
+        Field("baselines", BASELINES, "The baselines that also run on every task.", OMITTED),
         Field("tasks", ListOf(TASK, least=1), "The suite."),
         Field("strata", ListOf(LABEL, unique=True), "The labels that make the strata; kind and complexity too.", ()),
         Field(
@@ -275,19 +280,22 @@ PILOT = Shape(
         ),
         Field("budgets", BUDGETS, "Envelopes in dollars."),
         Field("prices", OPTIONAL_PATH, "A price table (CSV); the fallback schedule if left out.", ""),
-        Field("endpoints", ENDPOINTS, "What is decided on.", OMITTED),
+        Field("endpoints", ENDPOINTS, "The endpoint that decides, and others that are reported.", OMITTED),
         Field("minimum_effect", Share(ends=False), "The smallest difference that matters."),
         Field("alpha", Share(ends=False, half=True), "The probability of a false alarm.", pilot_model.Pilot.alpha),
-        Field("power", Share(ends=False), "The probability of seeing the minimum effect.", pilot_model.Pilot.power),
-        Field("assumed", ASSUMED, "What planning takes for granted.", OMITTED),
-        Field("flakes", FLAKES, "How unsteady checks may be.", OMITTED),
+        Field("power", Share(ends=False), "The probability of detecting the minimum effect.", pilot_model.Pilot.power),
+        Field("assumed", ASSUMED, "The assumptions of the plan.", OMITTED),
+        Field("flakes", FLAKES, "How often checks may be flaky.", OMITTED),
         Field("adjudication", ADJUDICATION, "How repeated judgements decide.", OMITTED),
         Field("stages", STAGES, "How far each stage goes.", OMITTED),
         Field("stopping", STOPPING, "When the pilot ends early.", OMITTED),
         Field(
-            "retries", Whole(0, 10), "New runs for one that a fault of the machine spoilt.", pilot_model.Pilot.retries
+            "retries",
+            Whole(0, 10),
+            "How often a run is repeated that a fault of the machine made invalid.",
+            pilot_model.Pilot.retries,
         ),
-        Field("variations", ListOf(VARIATION), "How repeats differ, in turns; none if left out.", ()),
+        Field("variations", ListOf(VARIATION), "How repeats differ, in turns; not at all if left out.", ()),
     ),
 )
 

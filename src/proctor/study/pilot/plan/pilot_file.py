@@ -1,7 +1,7 @@
 """From a pilot file to a :class:`Pilot`, or to every mistake in it at once, each with its line and column.
 
-What one field alone can tell is in ``pilot_fields``; here is what the parts together tell, and whether named files are
-there. The contracts themselves are read when the pilot is planned.
+``pilot_fields`` checks each field by itself; this module checks fields against each other, and whether named files
+exist. The contracts themselves are read when the pilot is planned.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _NEED_A_MODEL = (
     *("provider_tools", "unknown_fields", "output_tokens"),
 )
 _OF_THE_MODEL = ("model", "endpoint", "key_env", "key_file", "dialect")
-"""What an agent file can say of its model."""
+"""The fields of an agent file about its model."""
 
 
 def load_pilot(path: Path) -> Pilot:
@@ -58,7 +58,7 @@ def _read(path: Path) -> bytes:
     except FileNotFoundError:
         words, hint = "does not exist", "name the YAML file of a pilot"
     except InfrastructureFault as fault:
-        words, hint = f"is {fault.message}, so it is no pilot", "name the YAML file of a pilot"
+        words, hint = f"is {fault.message}, so it is not a pilot file", "name the YAML file of a pilot"
     except OSError as error:
         words, hint = f"cannot be read: {error.strerror}", ""
     raise ContractError([Mistake(str(path), 0, 0, words, hint)])
@@ -126,7 +126,7 @@ class _Reader:
     def method(self, part: Part) -> pilot_model.Method:
         if part["name"] in pilot_model.BASELINES:
             words = f"{quoted(part['name'])} is the name of a baseline"
-            self.report.add(part.place("name"), words, "call the method otherwise, or ask for it under baselines")
+            self.report.add(part.place("name"), words, "give the method another name, or ask for it under baselines")
         for name in _NEED_A_MODEL if not is_agent_file(part["agent"]) else ():
             if part.given(name) and not part["model"] and part.place("model").kind != "bad":
                 self.report.add(part.place(name), f"{name!r} makes no sense without a model")
@@ -165,7 +165,7 @@ class _Reader:
         return own | {name: getattr(asked, name) for name in _OF_THE_MODEL}
 
     def names(self, part: Part, methods: tuple[pilot_model.Method, ...]) -> None:
-        """Methods have names of their own, and no two are the same but for the name."""
+        """Methods have names of their own, and no two differ only in their names."""
         seen: dict[str, int] = {}
         acts: dict[tuple[Any, ...], str] = {}
         for inner, method in zip(part["methods"], methods, strict=True):
@@ -278,11 +278,11 @@ class _Reader:
         return found
 
     def preface(self, part: Part, path: str) -> None:
-        """A preface is a text that a briefing can hold."""
+        """A preface is a text that fits into a briefing."""
         try:
             read_bounded(Path(os.path.realpath(Path(self.directory, path))), pilot_model.PREFACE_BYTES).decode()
         except (UnicodeDecodeError, InfrastructureFault):
-            words = f"{quoted(path)} is no text of up to {pilot_model.PREFACE_BYTES} bytes in UTF-8"
+            words = f"{quoted(path)} is not a text of at most {pilot_model.PREFACE_BYTES} bytes in UTF-8"
             self.report.add(part.place("preface"), words)
 
     def stopping(self, part: Part) -> pilot_model.Stopping:

@@ -1,4 +1,4 @@
-"""What a pilot file says, as frozen data.
+"""The content of a pilot file, as frozen data.
 
 Paths stay as they were written; :func:`located` turns one into a path on this machine. Amounts and shares are decimal
 texts. Nothing here reads a file.
@@ -23,11 +23,11 @@ PREFACE_BYTES = 16 << 10
 
 @dataclass(frozen=True)
 class Method:
-    """One thing that is compared: an agent in the words of ``proctor run --agent``, its model and its settings.
+    """One thing that is compared: an agent as ``proctor run --agent`` names it, its model and its settings.
 
-    ``configuration`` is what the agent itself is told to do (temperature, tools); it is declared and shown, and makes
-    nothing happen by itself. ``agent_file`` is the path of the agent file, if the method names one; then ``agent`` and
-    the model are those of that file. ``line`` and ``column`` are where the agent stands in the pilot file.
+    ``configuration`` describes settings of the agent itself (temperature, tools); it is declared and shown, and has no
+    effect by itself. ``agent_file`` is the path of the agent file, if the method names one; then ``agent`` and
+    the model are those of that file. ``line`` and ``column`` are the place of the agent in the pilot file.
     """
 
     name: str
@@ -59,7 +59,7 @@ class Comparison:
 
 @dataclass(frozen=True)
 class Baselines:
-    """What every task is tried with besides: nothing at all, the known solution, a patch that a person made.
+    """The baselines on every task: no change, the known solution, a patch that a person made.
 
     ``human_minutes`` is what a person spent on one task; it is budgeted as human cost.
     """
@@ -74,7 +74,7 @@ class Baselines:
 class Task:
     """One contract of the suite, by its path; ``strata`` add to the contract's own labels, or replace them.
 
-    ``line`` and ``column`` are where it stands in the pilot file.
+    ``line`` and ``column`` are its place in the pilot file.
     """
 
     contract: str
@@ -86,7 +86,7 @@ class Task:
 
 @dataclass(frozen=True)
 class Budgets:
-    """Envelopes in dollars; ``None`` is none but the contract's own."""
+    """Envelopes in dollars; ``None`` is only the contract's own."""
 
     pilot_usd: str
     task_usd: str | None = None
@@ -95,7 +95,7 @@ class Budgets:
 
 @dataclass(frozen=True)
 class Endpoints:
-    """What is decided on, and what is looked at besides."""
+    """The endpoint that decides, and the others that are reported."""
 
     primary: str = "success"
     secondary: tuple[str, ...] = ("score", "cost_usd", "seconds")
@@ -120,10 +120,10 @@ class Usage:
 
 @dataclass(frozen=True)
 class Assumed:
-    """What planning takes for granted. ``low`` and ``high`` multiply the usage for the ends of the projection.
+    """The assumptions of the plan. ``low`` and ``high`` multiply the usage for the ends of the projection.
 
-    ``icc`` correlates two runs of one method on one task, ``correlation`` the rates of two methods over tasks; the
-    worst of each is what a plan has to bear.
+    ``icc`` correlates two runs of one method on one task, ``correlation`` the rates of two methods over tasks; a plan
+    must have enough power under the worst of each.
     """
 
     rate: str = "0.5"
@@ -137,7 +137,7 @@ class Assumed:
 
 @dataclass(frozen=True)
 class Flakes:
-    """How unsteady a check may be on an unchanged tree, and how often that is tried."""
+    """The share of attempts at a check that may deviate on one tree, and the number of attempts."""
 
     tolerance: str = "0"
     runs: int = 5
@@ -168,7 +168,7 @@ class Stages:
 class Variation:
     """How a repeat differs from the others, for every method alike: another seed, or a text before the task.
 
-    Repeats take turns with them. What is left out stays as the contract has it.
+    Repeats take the variations in turn. Fields that are left out are those of the contract.
     """
 
     name: str
@@ -181,7 +181,7 @@ class Stopping:
     """When a pilot ends early.
 
     ``violations`` of one kind, or by one method, are a systematic safety issue. ``looks`` are the shares of the plan
-    after which efficacy is looked at, by alpha spending, symmetric; none is no such rule.
+    after which efficacy is looked at, by alpha spending, symmetric; without shares there is no such rule.
     """
 
     violations: int = 3
@@ -236,7 +236,7 @@ def located(pilot: Pilot, path: str) -> Path:
 
 
 def agent_words(pilot: Pilot, method: Method, task: Task) -> str:
-    """The words of ``--agent`` for one task; a patch or an agent file is named by its full path."""
+    """The value of ``--agent`` for one task; a patch or an agent file is named by its full path."""
     if method.agent_file:
         return str(located(pilot, method.agent_file).absolute())
     if method.name == "human" and method.baseline:

@@ -1,4 +1,4 @@
-"""A pilot file to start from: whole and valid, with a comment wherever its author has to decide."""
+"""A complete and valid pilot file to start from, with a comment for each decision of its author."""
 
 from __future__ import annotations
 

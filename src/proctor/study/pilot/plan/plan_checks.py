@@ -2,7 +2,7 @@
 
 ``structure`` and ``money`` check the order and the projection as they will be frozen, so that a fault of the program
 shows before anything is run. ``power`` compares formula and simulation at the plan's own design; with very few tasks
-they may differ, which is reported and stops nothing. ``monotonicity`` asks whether power rises with
+they may differ, which is reported but does not stop the plan. ``monotonicity`` asks whether power rises with
 tasks, runs and effect, falls with the correlation of runs, and whether cost never falls with more runs.
 """
 
@@ -29,7 +29,7 @@ SANITY_STREAM = 1_000
 
 @dataclass(frozen=True)
 class Check:
-    """One thing that must hold, and what was found."""
+    """One condition, and what was found."""
 
     name: str
     held: bool
@@ -37,7 +37,7 @@ class Check:
 
 
 def structure(protocol: Mapping[str, Any], slots: Sequence[Slot]) -> list[Check]:
-    """What every order must be, whatever was drawn."""
+    """The conditions of every order, for any draw."""
     tasks = {task["name"]: task for task in protocol["tasks"]}
     methods = sorted(method["name"] for method in protocol["methods"])
     runs = protocol["runs_per_task"]
@@ -71,7 +71,7 @@ def structure(protocol: Mapping[str, Any], slots: Sequence[Slot]) -> list[Check]
 
 
 def money(projection: Projection, slots: Sequence[Slot], blocks: Sequence[BlockCost]) -> list[Check]:
-    """What every projection must be."""
+    """The conditions of every projection."""
     negative = [block.slot.block for block in blocks if min(block.usd) < 0]
     crossed = [block.slot.block for block in blocks if list(block.usd) != sorted(block.usd)]
     summary = projection.summary(slots)
@@ -101,7 +101,7 @@ def power(analysis: Analysis) -> list[Check]:
 
 
 def monotonicity(question: PowerQuestion, blocks: Sequence[BlockCost]) -> list[Check]:
-    """Whether power and cost move the way they must when one thing is changed at a time."""
+    """Whether power and cost change in the right direction when one value is changed."""
     tasks = max(question.tasks, LEAST_TASKS)
     plan = replace(question, tasks=tasks)
     effects = [question.effect * share / 4 for share in (1, 2, 3, 4)]
@@ -130,7 +130,7 @@ def record(kind: str, parts: Mapping[str, Iterable[Check]]) -> dict[str, Any]:
 
 
 def _power(question: PowerQuestion, icc: float | None = None) -> float:
-    """The power of unpaired tasks, where the correlation of runs can only cost."""
+    """The power of unpaired tasks, where the correlation of runs can only reduce it."""
     return paired_power(question.design(max(question.iccs) if icc is None else icc, 0.0), question.effect)
 
 

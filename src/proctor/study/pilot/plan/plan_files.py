@@ -1,15 +1,15 @@
 """Everything that is made from a protocol, as bytes by file name: the same protocol and prices give the same bytes.
 
 randomisation.csv    the order of all runs
-power.json, .csv     whether the plan can see the effect that matters; the same over numbers of tasks; power.svg
+power.json, .csv     whether the plan can detect the effect that matters; the same over numbers of tasks; power.svg
 projection.csv       what the plan costs, block by block; projection.json its sums, projection.svg its curve
 cost_model.csv       the lines of the expected cost of a run, by task and method
 cost_inputs.json     what the projection was made from
 rubric.csv           the table that reviewers fill in; rubric.json the rubric; taxonomy.jsonl the kinds of failures
 sanity.json          whether the plan is what a plan must be; monotonicity.json whether its numbers move as they must
 
-A plan's curves as small SVG files that stand alone: lines over one axis, told apart by dashes as well as by colour.
-Pure text from numbers. Reports draw their own figures; these lie beside the tables that they show.
+A plan's curves are small self-contained SVG files: lines over one axis, distinguished by dashes as well as by colour.
+Pure text from numbers. Reports draw their own figures; these are stored beside the tables that they show.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def svg(
     level: tuple[str, float] | None = None,
     at_x: tuple[str, float] | None = None,
 ) -> bytes:
-    """The figure of ``lines``; ``level`` and ``at_x`` are named values to hold them against."""
+    """The figure of ``lines``; ``level`` and ``at_x`` are named values to compare them with."""
     points = [point for line in lines for point in line.points]
     right = _round_up(max([x for x, _ in points] + ([at_x[1]] if at_x else []), default=1.0))
     top = _round_up(max([y for _, y in points] + ([level[1]] if level else []), default=1.0))
@@ -115,7 +115,7 @@ def _axes(across: str, up: str, right: float, top: float) -> Iterator[str]:
 
 
 def _describe(across: str, up: str, lines: Sequence[Line], marks: Sequence[tuple[str, float] | None]) -> str:
-    """The ends of every line in words, for those who do not see it."""
+    """The ends of every line as text, for readers who cannot see the figure."""
     parts = [
         f"{line.name}: {up} {line.points[0][1]:g} at {line.points[0][0]:g}, {line.points[-1][1]:g} at "
         f"{line.points[-1][0]:g} ({across})"
@@ -126,7 +126,7 @@ def _describe(across: str, up: str, lines: Sequence[Line], marks: Sequence[tuple
 
 
 def _thinned(points: Sequence[tuple[float, float]]) -> Sequence[tuple[float, float]]:
-    """At most so many points as can be seen, the last one among them."""
+    """At most as many points as are visible, the last one included."""
     step = max(1, ceil(len(points) / MOST_POINTS))
     return [*points[:-1:step], *points[-1:]]
 
@@ -140,11 +140,11 @@ def _round_up(value: float) -> float:
 
 
 SHOWN_POWER = 0.99
-"""The curve ends where nothing is left to be gained."""
+"""The curve ends where more tasks add no power."""
 
 
 def make_artefacts(protocol: Mapping[str, Any], prices: PriceTable | None = None) -> dict[str, bytes]:
-    """The artefacts of a plan. A plan that contradicts itself is a fault of the program and is not handed out."""
+    """The artefacts of a plan. A plan that contradicts itself is a fault of the program and is not returned."""
     slots = randomise(design_of(protocol))
     projection = Projection(protocol, prices)
     blocks = projection.blocks(slots)
@@ -186,7 +186,7 @@ def _power_table(question: power_analysis.PowerQuestion) -> bytes:
 
 
 def _power_curve(question: power_analysis.PowerQuestion) -> bytes:
-    """Power over tasks for each correlation of runs, with the methods as little alike as was assumed."""
+    """Power over tasks for each correlation of runs, with the lowest assumed correlation of methods."""
     least = min(question.correlations)
     rows = [(tasks, row) for tasks, row in power_analysis.curve(question) if row.correlation == least]
     short = [tasks for tasks, row in rows if row.power < SHOWN_POWER]

@@ -1,10 +1,10 @@
 """Whether a plan can detect the effect that matters: by formula and by simulation, under every assumed correlation.
 
 The plan is supported when the formula reaches the wanted power in every case that the pilot assumes and the simulation
-does not contradict it, which it can with few tasks: the simulated studies are decided as reports are, by the t test,
-and by flipped signs too where tasks are fewer than 20 or where all methods are compared with each other. Fewer tasks
-than signs need to fall below the level support nothing. Runs that will not be scorable are counted as fewer tasks,
-which is the careful side. Where all methods are compared with each other, every pair gets its share of alpha, as the
+does not contradict it, which can happen with few tasks: the simulated studies are decided as reports are, by the t
+test, and by flipped signs too where tasks are fewer than 20 or where all methods are compared with each other. Fewer
+tasks than signs need to fall below the level support nothing. Runs that will not be scorable are counted as fewer
+tasks, which is conservative. Where all methods are compared with each other, every pair gets its share of alpha, as the
 first step of Holm's procedure gives it, which asks a little more than reports do; where interim looks are planned, what
 the last look has left of alpha counts.
 """
@@ -49,7 +49,7 @@ LEAST_LEVEL = 1e-6
 
 @dataclass(frozen=True)
 class PowerQuestion:
-    """What is asked of a plan. ``tasks`` are those that are expected to count."""
+    """The question of a power analysis. ``tasks`` are those that are expected to count."""
 
     tasks: int
     runs: int
@@ -70,7 +70,7 @@ class PowerQuestion:
 
     @property
     def least_tasks(self) -> int:
-        """The fewest tasks that can show anything."""
+        """The smallest number of tasks that can show a difference."""
         return least_tasks(self.level)
 
     @property
@@ -176,7 +176,7 @@ def least_tasks(level: float) -> int:
 
 
 def question_of(protocol: Mapping[str, Any]) -> PowerQuestion:
-    """What a protocol asks."""
+    """The question of a protocol."""
     assumed, compared = protocol["assumed"], [one for one in protocol["methods"] if not one["baseline"]]
     pairs = 1 if protocol["comparison"] else max(1, comb(len(compared), 2))
     return PowerQuestion(
@@ -223,7 +223,7 @@ def _enough(found: Analysis, draws: int) -> int | None:
     """The first number of tasks, in steps of a tenth, at which formula and simulation agree that it is enough.
 
     It is so in every row: the one with the least power need not be the one that needs the most tasks. The simulation
-    draws what it would draw for a plan of that number, so that such a plan comes to the same answer.
+    draws what it would draw for a plan of that number, so that such a plan gets the same answer.
     """
     question = found.question
 
@@ -248,7 +248,7 @@ def _enough(found: Analysis, draws: int) -> int | None:
 
 
 def _simulated(question: PowerQuestion, design: Design, draws: int) -> Point:
-    """Studies of one design, decided as their report will be; the same ones whatever else is asked beside it."""
+    """Studies of one design, decided as their report will be; the same ones regardless of the other designs."""
     key = sha256(f"{design.icc:g} {design.correlation:g} {design.tasks}".encode()).removeprefix("sha256:")
     rng = generator(question.seed, int(key[:8], 16))
     return simulated_point(design, question.effect, rng, draws, question.test)

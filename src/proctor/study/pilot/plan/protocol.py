@@ -165,7 +165,7 @@ def _task(task: SuiteTask) -> dict[str, Any]:
 
 
 def _usage(usage: Usage) -> dict[str, Any]:
-    """The assumed usage; what plans of earlier versions did not have is left out where there is none of it."""
+    """The assumed usage; fields that plans of earlier versions did not have are left out if they are empty."""
     return {name: value for name, value in field_items(usage) if value or name != "tokens_cached"}
 
 

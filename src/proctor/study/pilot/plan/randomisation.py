@@ -1,11 +1,11 @@
 """The order of all runs: stratified, paired by task, and random by one seed.
 
-A block is one repeat of one task: every method once, in a random order, so that what changes with time meets all of
-them alike. A stage holds its blocks in a random order within each stratum, and the strata are dealt out evenly, so
-that a pilot that ends early has seen each of them in proportion.
+A block is one repeat of one task: every method once, in a random order, so that changes over time affect all of
+them alike. In a stage, blocks are in a random order within each stratum, and the strata are interleaved evenly, so
+that a pilot that ends early has covered each of them in proportion.
 
 Each block draws from a stream of its own: NumPy's PCG64, seeded by the pilot's seed and the digest of the block's task
-and repeat. Only the raw stream is used, which NumPy keeps the same for good, and what is drawn for one block does not
+and repeat. Only the raw stream is used, which NumPy never changes, and what is drawn for one block does not
 depend on the others: an amendment that adds repeats leaves the order inside the other blocks as it was.
 """
 
@@ -100,7 +100,7 @@ def _methods(design: Design, task: str, repeat: int) -> list[str]:
 def _dealt(
     seed: int, stage: str, blocks: Sequence[tuple[tuple[str, str, str], int]]
 ) -> list[tuple[tuple[str, str, str], int]]:
-    """The blocks of a stage: shuffled within each stratum, and the strata dealt out in proportion."""
+    """The blocks of a stage: shuffled within each stratum, and the strata interleaved in proportion."""
     strata: dict[str, list[tuple[int, tuple[tuple[str, str, str], int]]]] = {}
     for task, repeat in blocks:
         key = _draw(seed, f"stage {stage}", task[0], str(repeat))
@@ -118,7 +118,7 @@ def _draw(seed: int, *words: str) -> int:
 
 
 def _stream(seed: int, *words: str, count: int) -> list[int]:
-    """The first numbers of the stream that belongs to ``words``."""
+    """The first numbers of the stream that is seeded by ``words``."""
     name = hashlib.sha256("\0".join(words).encode()).digest()
     key = tuple(int.from_bytes(name[start : start + 4], "big") for start in range(0, 32, 4))
     generator = PCG64(SeedSequence(seed, spawn_key=key))
@@ -136,7 +136,7 @@ def to_csv(slots: Iterable[Slot]) -> bytes:
 
 
 def from_csv(data: bytes, where: str) -> tuple[Slot, ...]:
-    """The plan that a table holds; :class:`BrokenSeal` where it is none."""
+    """The plan in a table; :class:`BrokenSeal` if it contains none."""
     reader = csv.DictReader(io.StringIO(data.decode("utf-8", "replace")))
     if tuple(reader.fieldnames or ()) != field_names(Slot):
         raise BrokenSeal("not a table of a randomised order", where=where)

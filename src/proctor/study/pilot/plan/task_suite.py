@@ -1,9 +1,9 @@
 """The tasks of a pilot with their contracts read: content ids, caps and the stratum of each.
 
-Every mistake in the pilot's tasks and in the contracts that they name is told at once. A stratum is made of the labels
-that the pilot asks for: the task's own first, then the contract's, then what can be measured (``complexity``) or is a
-field of the contract (``kind``). What is measured needs the repository at hand; where it is not, a label has to be
-written down, because a stratum must not depend on what a machine happens to hold.
+Every mistake in the pilot's tasks and in the contracts that they name is reported at once. A stratum is made of the
+labels that the pilot asks for: the task's own first, then the contract's, then what can be measured (``complexity``) or
+is a field of the contract (``kind``). A measured label needs the repository; if it is not available, the label must be
+written in the pilot file, because a stratum must not depend on the files of a machine.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ ALL = "all"
 BETWEEN = " / "
 
 Tier = Callable[[Contract], str]
-"""The measured tier of a contract; empty where something that it needs is not at hand."""
+"""The measured tier of a contract; empty if something that it needs is not available."""
 
 
 @dataclass(frozen=True)
@@ -105,7 +105,7 @@ def _strata(pilot: Pilot, task: Task, contract: Contract, tier: Tier, mistakes: 
             except ProctorError as error:
                 hint = f"{error.message}; {hint}"
             if not value:
-                hint = f"its repository is not at hand (proctor validate fetches it); or {hint}"
+                hint = f"its repository is not on this machine (proctor validate fetches it); or {hint}"
         if not value:
             mistakes.append(
                 _mistake(pilot, task, f"{contract.name} has no label {label!r}, which strata asks for", hint)
@@ -115,7 +115,7 @@ def _strata(pilot: Pilot, task: Task, contract: Contract, tier: Tier, mistakes: 
 
 
 def _twins(pilot: Pilot, made: SuiteTask, others: list[SuiteTask]) -> list[Mistake]:
-    """Tasks are told apart by name, and no contract counts twice."""
+    """Each task has its own name, and no contract counts twice."""
     for other in others:
         if made.name == other.name:  # which is part of the content
             same = "the same contract as" if made.contract == other.contract else "another contract of the name of"

@@ -125,7 +125,7 @@ def compared_in(protocol: Mapping[str, Any]) -> list[str]:
 
 
 def progress_of(here: PilotState) -> dict[str, Any]:
-    """The runs that are planned and that count, whether the pilot is complete, and what holds it up."""
+    """The runs that are planned and that count, whether the pilot is complete, and what stops it."""
     last = list(stages_of(here))[-1]
     counted, planned, more = tally(here)
     complete = last.good and last.name == STAGES[-1]

@@ -80,7 +80,7 @@ def of_another_length(amendment: Mapping[str, Any]) -> bool:
 
 
 def _apart(shares: Iterable[float]) -> list[float]:
-    """Rising shares above 0; of those that are near each other the last."""
+    """Rising shares above 0; of several close shares only the last."""
     found: list[float] = []
     for share in sorted(shares):
         if found and share - found[-1] < NEAR:

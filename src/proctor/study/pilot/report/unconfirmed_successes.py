@@ -3,9 +3,9 @@
 The report of each run has this for each of its checks. A pilot reports how many of its tasks are concerned, because a
 success on them is worth less than one that was confirmed.
 
-A success is what the checks accept. Reviewers see what no check covers, and indicators show where they should look; a
-rate counts neither. So a report lists the successes with indicators that were not reviewed, and those that reviewers
-rejected, disagree about or are not sure of.
+A success is what the checks accept. Reviewers find faults that no check covers, and indicators show where they should
+look; neither changes a rate. So a report lists the successes with indicators that were not reviewed, and those that
+reviewers rejected, disagree about or are not sure of.
 """
 
 from __future__ import annotations

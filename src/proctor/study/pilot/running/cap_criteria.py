@@ -1,4 +1,4 @@
-"""What must hold in a pilot: one criterion, and the criteria on its caps, which need no run. Pure."""
+"""The criteria of a pilot: one criterion, and the criteria on its caps, which need no run. Pure."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def _starts(runs: Mapping[str, Decimal], start: Decimal) -> Iterator[Criterion]:
 
 
 def concerns_of(cost: Mapping[str, Any], protocol: Mapping[str, Any], start: Decimal) -> list[Statement]:
-    """What would end the pilot early, or keep it from beginning; ``cost`` is its projection."""
+    """What would end the pilot early, or prevent its start; ``cost`` is its projection."""
     projected = cost["budget"]
     unmet = [one for one in caps(protocol, protocol["tasks"], start) if not one.met]
     found = [statement("stage-one-will-be-refused", criterion=one.found) for one in unmet]

@@ -30,7 +30,7 @@ from proctor.study.pilot.running.pilot_state import PilotState, Stage
 
 
 class PilotFiller:
-    """Fills places of a pilot and notes each run. The layers of its contracts stay in the caches until it is left."""
+    """Fills places of a pilot and records each run. Layers of its contracts stay cached until the context ends."""
 
     def __init__(self, machine: Machine, made: Draft, plan: Plan, jobs: int, watcher: BatchWatcher) -> None:
         self._machine = machine
@@ -68,11 +68,11 @@ class PilotFiller:
         )
 
     def charge(self, charged: Mapping[str, Decimal]) -> None:
-        """Learn what was spent besides runs, on each task and on none of them, by now and in all."""
+        """Set what was spent in addition to runs so far: on each task, on no task, and in total."""
         self._charged = dict(charged)
 
     def _note(self, outcome: RunOutcome) -> None:
-        """Note a run in the journal as soon as it is sealed."""
+        """Record a run in the journal as soon as it is sealed."""
         note(self._plan, [read_run(outcome.directory)])
         note_head(self._plan, self._machine.home)
 

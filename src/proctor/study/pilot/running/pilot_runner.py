@@ -1,8 +1,8 @@
-"""Running a pilot: its checks, then its stages one after another, block by block, until it is over or held up.
+"""Running a pilot: its checks, then its stages one after another, block by block, until it ends or is stopped.
 
-What is left to do is told by the runs that are there (``pilot.records``), so that a pilot which was cut off goes on
-where it stood. Each decision falls between whole blocks. A stage whose entry does not hold is not run. Runs are made by
-``fill``, which knows how agents are started; nothing here does.
+The recorded runs determine what is left to do (``pilot.ledger``), so that a pilot which was cut off continues where it
+stopped. Each decision is made between whole blocks. A stage whose entry conditions are not met is not run. ``fill``
+makes the runs; this module does not know how agents are started.
 """
 
 from __future__ import annotations
@@ -76,19 +76,20 @@ from proctor.study.pilot.running.stage_criteria import HUMAN, NOOP, REFERENCE
 from proctor.study.pilot.running.stopping_rules import what_next
 
 Fill = Callable[[Batch, Sequence[Place]], BatchResult]
-"""Fills places of a batch and says what came of them."""
+"""Fills places of a batch and returns the results."""
 
 
 class Paused(Exception):
-    """The operator asked to stop; what is left is run by the same command."""
+    """The operator asked to stop; the same command runs the rest."""
 
 
 @dataclass(frozen=True)
 class PilotContext:
-    """Everything that a pilot is run with. ``prices`` is the path of its price table, ``tell`` hears what goes on.
+    """Everything that a pilot is run with. ``prices`` is the path of its price table, ``tell`` gets messages.
 
-    ``charge`` hears what was spent on each task besides its runs, all of it, before places are filled. ``accept`` is
-    why a machine that has changed may go on, and ``by`` is who says so; ``identify`` says which machine this is.
+    ``charge`` is called with what was spent on each task in addition to its runs, before places are filled. ``accept``
+    is why a machine that has changed may continue, and ``by`` is the user who accepts it; ``identify`` identifies this
+    machine.
     """
 
     machine: Machine
@@ -126,13 +127,13 @@ def _lock_name(plan: Plan) -> str:
 
 
 def is_busy(home: Home, plan: Plan) -> bool:
-    """Whether somebody runs the pilot, or takes a task out of it."""
+    """Whether another process runs the pilot, or removes a task from it."""
     return is_at_work(home, _lock_name(plan))
 
 
 @contextmanager
 def alone(home: Home, plan: Plan) -> Iterator[None]:
-    """Nobody else runs this pilot meanwhile. Its journal is what the home notes of it, before and after."""
+    """Lock the pilot against other processes. Before and after, its journal must match the home's record of it."""
     name = _lock_name(plan)
     try:
         with batch_lock(home, name):
@@ -143,11 +144,13 @@ def alone(home: Home, plan: Plan) -> Iterator[None]:
         if name not in fault.message:
             raise
         words = fault.message.replace(f"batch {name}", "the pilot")
-        raise UsageFault(words, where=str(plan.folder), hint="proctor pilot status PILOT --watch looks on") from None
+        raise UsageFault(
+            words, where=str(plan.folder), hint="proctor pilot status PILOT --watch shows its progress"
+        ) from None
 
 
 def run_pilot(scene: PilotContext) -> tuple[PilotState, tuple[Stage, ...]]:
-    """Run what is left of a pilot, and say how each stage stands; the last one that is told held it up or ended it."""
+    """Run what is left of a pilot, and return the state of each stage; the last one stopped or ended it."""
     with alone(scene.machine.home, scene.plan):
         here = read_pilot_state(scene.plan, scene.machine.home)
         _same_home(here)
@@ -180,13 +183,13 @@ def _write(here: PilotState, stage: Stage) -> None:
 
 
 def _same_home(here: PilotState) -> None:
-    """A pilot whose runs lie elsewhere is not begun again."""
+    """Refuse a pilot whose runs are in another home."""
     if not here.runs and any((here.plan.folder / f"stage-{name}.json").exists() for name in STAGES):
         raise wrong_home_fault(here.plan)
 
 
 def _accept_machine(scene: PilotContext, here: PilotState) -> PilotState:
-    """The standing with a change of the machine put down, where there is one and the operator accepts it."""
+    """The state after recording a change of the machine, if there is one and the operator accepts it."""
     if not scene.accept:
         return here
     now = scene.machines(_in_pilot(scene, here))
@@ -220,7 +223,7 @@ def _run_stage(scene: PilotContext, here: PilotState, name: str) -> PilotState:
 
 
 def _filled(scene: PilotContext, here: PilotState, batch: Batch, places: Sequence[Place]) -> PilotState:
-    """The standing with what came of ``places``; an error that kept a run from beginning ends the command."""
+    """The state with the results of ``places``; an error that prevented the start of a run ends the command."""
     _require_room(scene.machine.home)
     contracts = {place.content_id for place in places}
     now = scene.machines(task for task in scene.suite if task.contract in contracts)
@@ -236,7 +239,7 @@ def _filled(scene: PilotContext, here: PilotState, batch: Batch, places: Sequenc
         error.where = error.where or f"{place.method} on {place.contract}"
         raise error
     for place, refused in result.refused:
-        hint = "proctor pilot amend PILOT with larger budgets, on record"
+        hint = "raise the budgets in the pilot file and record the change: proctor pilot amend PILOT --why WHY"
         raise BudgetExceeded(refused.message, where=f"{place.method} on {place.contract}", hint=hint)
     _require_health(made)
     return take_looks(_with_notes(here).with_runs(made)) if made else here
@@ -247,19 +250,19 @@ def _with_notes(here: PilotState) -> PilotState:
 
 
 def _require_room(home: Home) -> None:
-    """Begin nothing on a disk that is full: its runs would be spoilt one after another."""
+    """Refuse a full disk: every run on it would fail."""
     problem = room_problem(home)
     if problem:
-        raise InfrastructureFault(problem, where=str(home.path), hint="make room; the same command goes on")
+        raise InfrastructureFault(problem, where=str(home.path), hint="free some space; the same command continues")
 
 
 def _require_health(made: Sequence[Run]) -> None:
-    """Stop where the machine spoilt everything that was just run, before it spoils what the plan has left."""
+    """Stop if the machine made all of the last runs invalid, before it does so with the rest of the plan."""
     if len({run.key for run in made}) > 1 and all(run.spoilt for run in made):
         raise InfrastructureFault(
-            f"faults of the machine spoilt {len(made)} runs and left no other: {made[-1].problem}",
+            f"faults of the machine made all of the last {len(made)} runs invalid: {made[-1].problem}",
             where=made[-1].run,
-            hint="mend what is wrong; the same command goes on, and makes each again as often as retries says",
+            hint="fix the cause; the same command continues, and repeats each run as often as retries allows",
         )
 
 
@@ -270,7 +273,7 @@ def _place(scene: PilotContext, slot: Slot) -> Place:
 
 
 def _batch(scene: PilotContext, stage: str, slots: Sequence[Slot]) -> Batch:
-    """The batch of a stage: the one that holds just these places under these envelopes, or a new one."""
+    """The batch of a stage: the one with exactly these places and envelopes, or a new one."""
     places = tuple(_place(scene, slot) for slot in slots)
     budgets = scene.plan.protocol["budgets"]
     caps = {"batch_usd": budgets["pilot_usd"], "task_usd": budgets["task_usd"], "run_usd": budgets["run_usd"]}
@@ -300,7 +303,7 @@ def _variations(scene: PilotContext) -> dict[str, str]:
 
 
 def _preface(scene: PilotContext, variation: Variation) -> str:
-    """The text of a variation, which is read once for each stage, long after the pilot was held against its plan."""
+    """The text of a variation, which is read once for each stage, long after the pilot was compared with its plan."""
     if not variation.preface:
         return ""
     path = located(scene.pilot, variation.preface)
@@ -310,20 +313,20 @@ def _preface(scene: PilotContext, variation: Variation) -> str:
         raise UsageFault(
             f"the preface of the variation {variation.name} has changed since it was frozen",
             where=str(path),
-            hint="put it back; the same command goes on",
+            hint="restore it; the same command continues",
         )
     return text.decode()
 
 
 def _own(pilot: Pilot, name: str) -> dict[str, str]:
-    """What a method has for itself, so that its runs can be repeated without the pilot file."""
+    """The settings of a method, so that its runs can be repeated without the pilot file."""
     method = method_named(pilot, name)
     files = agent_files(pilot, method)
     return {**({METHOD_FILES: files} if files else {}), **model_settings(pilot, method)}
 
 
 def _check_tasks(scene: PilotContext, here: PilotState) -> PilotState:
-    """Try every task with no change and with a known solution, and screen its checks, as far as that was not done."""
+    """Try every task with no change and with a known solution, and screen its checks, unless that was done."""
     while True:
         missing = list(_unchecked(scene, here))
         if not missing:
@@ -345,15 +348,16 @@ def _check_tasks(scene: PilotContext, here: PilotState) -> PilotState:
 
 
 def _require_money(here: PilotState, task: SuiteTask) -> None:
-    """A screen is begun only while there is something left to pay it from; what it takes is known afterwards."""
+    """A screen starts only while some of the budget is left; its cost is known afterwards."""
     budgets, account = here.plan.protocol["budgets"], here.account()
     of_task = account.spent.get(task.contract, Decimal(0))
     for cap, spent, whose in ((budgets["pilot_usd"], account.total(), "pilot"), (budgets["task_usd"], of_task, "task")):
         if cap is not None and spent >= Decimal(cap):
             raise BudgetExceeded(
-                f"not screened for want of resources: the {whose} has spent {plain(spent)} of {cap} USD",
+                "the checks are not screened, because a spending limit is reached: "
+                f"the {whose} has spent {plain(spent)} of {cap} USD",
                 where=task.name,
-                hint="proctor pilot amend PILOT with larger budgets, on record",
+                hint="raise the budgets in the pilot file and record the change: proctor pilot amend PILOT --why WHY",
             )
 
 
@@ -362,7 +366,7 @@ def _in_pilot(scene: PilotContext, here: PilotState) -> tuple[SuiteTask, ...]:
 
 
 def _checks(scene: PilotContext, here: PilotState) -> Iterator[Slot]:
-    """A place for each check of each task: nothing at all, and the solution that there is."""
+    """A place for each check of each task: the tree without a change, and the known solution."""
     for number, task in enumerate(_in_pilot(scene, here), 1):
         solution = REFERENCE if task.loaded.reference is not None else HUMAN if task.human_patch else ""
         for position, method in enumerate(filter(None, (NOOP, solution)), 1):
@@ -377,7 +381,7 @@ def _unchecked(scene: PilotContext, here: PilotState) -> Iterator[Slot]:
 
 
 def _screen(scene: PilotContext, task: SuiteTask, times: int) -> None:
-    """Try the checks of a task on both trees again and again, and put down how steady they were."""
+    """Try the checks of a task on both trees several times, and record how stable they are."""
 
     def tell() -> None:
         if scene.stopped():

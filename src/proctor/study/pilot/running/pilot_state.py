@@ -49,7 +49,7 @@ REFUSED, OPEN, STOPPED, OVER, EMPTY_STAGE = "refused", "open", "stopped", "over"
 
 @dataclass(frozen=True)
 class PilotState:
-    """A pilot with everything that is known of it: its plan, its journal and its runs."""
+    """A pilot with everything that is known about it: its plan, its journal and its runs."""
 
     plan: Plan
     journal: Journal
@@ -84,7 +84,7 @@ class PilotState:
         return (*self.journal.charges, *patches(runs, self.plan.protocol, self.rates), *reviewed)
 
     def account(self, through: str = STAGES[-1]) -> Account:
-        """What was spent up to the end of a stage, runs and charges together: by task, but for what people cost."""
+        """What was spent up to the end of a stage, runs and charges together: by task, people's cost apart."""
         charged = self.charges(through)
         account = account_of(self.through(through).runs)
         for one in charged:
@@ -132,7 +132,7 @@ def account_of(runs: tuple[Run, ...]) -> Account:
 
 @dataclass(frozen=True)
 class Stage:
-    """One stage: its criteria, what became of it, and what ended it if a rule did."""
+    """One stage: its criteria, its verdict, and the rule that ended it, if any."""
 
     name: str
     verdict: str
@@ -142,14 +142,14 @@ class Stage:
 
     @property
     def unmet(self) -> tuple[Criterion, ...]:
-        """What does not hold before the stage or at its end; what was only not tried yet if there is nothing else."""
+        """The unmet criteria before the stage or at its end; those not tried yet only if there are no others."""
         before = tuple(one for one in self.entry if not one.met)
         tried = tuple(one for one in before if not one.open)
         return tried or before or tuple(one for one in self.exit if not one.met)
 
     @property
     def beyond_means(self) -> bool:
-        """Whether its caps let no run begin, whatever the checks of tasks show."""
+        """Whether its caps prevent every run, regardless of the checks of tasks."""
         return any(one.id.startswith(CAPS) and not one.met for one in self.entry)
 
     @property
@@ -189,7 +189,7 @@ def stage_of(here: PilotState, name: str) -> Stage:
 
 
 def stages_of(here: PilotState) -> Iterator[Stage]:
-    """The stages up to the first that holds the pilot up."""
+    """The stages up to the first that stops the pilot."""
     for name in STAGES:
         stage = stage_of(here, name)
         yield stage
@@ -226,7 +226,7 @@ def record_of(here: PilotState, stage: Stage) -> dict[str, Any]:
 
 
 def _stage_of(charge: Charge) -> str:
-    """The stage whose record shows a charge: what is spent on checks belongs to the first, reviews to the last."""
+    """The stage whose record shows a charge: checks belong to the first stage, reviews to the last."""
     return STAGES[-1] if charge.kind == REVIEW else STAGES[0] if charge.stage == CHECKS else charge.stage
 
 

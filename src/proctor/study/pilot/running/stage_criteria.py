@@ -1,18 +1,19 @@
-"""What must hold before a stage of a pilot begins and when it is over, computed from plan, journal and runs. Pure.
+"""The criteria before a stage of a pilot and at its end, computed from plan, journal and runs. Pure.
 
-one     every task can be used: a no-op fails, a known solution passes, checks are steady, caps fit the envelopes and
+one     every task can be used: a no-op fails, a known solution passes, checks are stable, caps fit the envelopes and
         pay the start of a run; then every run of the stage has a complete record: how it ended and what it cost
-two     stage one is over, no run broke through the boundary, checks were steady in it as well, and every method has
+two     stage one is over, no run escaped from its sandbox, checks were stable in it as well, and every method has
         shown that it works: not all of its runs ended with an error and without a change;
         then every task has its endpoint and subscores for every method, and the budget holds
-three   stage two is over, the plan has the power that it needs, and what is left pays for the rest;
+three   stage two is over, the plan has the power that it needs, and the remaining budget pays for the remaining runs;
         then the plan is complete, or a rule ended it
 
 Each criterion contains what was found, what is required, and which runs or records show it. A stage without runs is
 empty and has no criteria.
 
 Methods that left no change in any run, or always ended with an error, are listed as caveats: a mistyped path gives the
-same failures as an agent that solves nothing. An agent may rightly change nothing, but a reader has to know it.
+same failures as an agent that solves nothing. It can be correct that an agent changes nothing, but a reader must know
+it.
 """
 
 from __future__ import annotations
@@ -87,12 +88,12 @@ class Facts:
 
 
 def entry(stage: str, facts: Facts) -> tuple[Criterion, ...]:
-    """What must hold before a stage begins."""
+    """The criteria before a stage."""
     return _ENTRY[stage](facts)
 
 
 def exit_(stage: str, facts: Facts) -> tuple[Criterion, ...]:
-    """What must hold when a stage is over."""
+    """The criteria at the end of a stage."""
     return _EXIT[stage](facts)
 
 
@@ -128,7 +129,7 @@ def _checked(facts: Facts, name: str, methods: tuple[str, ...], wanted: str) -> 
 
 
 def _steady(facts: Facts) -> Criterion:
-    """Whether the checks of every task are steady, or adjudicated by the rule of the protocol."""
+    """Whether the checks of every task are stable, or adjudicated by the rule of the protocol."""
     wanted, tolerance = facts.protocol["flakes"], Fraction(facts.protocol["flakes"]["tolerance"])
     shown: list[str] = []
     wrong: list[dict[str, Any]] = []

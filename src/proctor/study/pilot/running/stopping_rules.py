@@ -1,7 +1,7 @@
 """When a pilot ends before its plan does: the rules that were fixed with it, and the distance to each. Pure.
 
 budget     the next block could cost more than is left, if every run of it cost its cap
-safety     as many runs as the protocol allows violate in the same way, or the same method violates in so many
+safety     as many runs as the protocol allows violate in the same way, or as many runs of one method violate
 efficacy   at a look, the comparison crosses its boundary, whichever agent is ahead
 
 Rules apply to whole blocks in the order of the plan, so that a pilot ends with the same number of runs of each method,
@@ -77,7 +77,7 @@ class Account:
 
 @dataclass(frozen=True)
 class Next:
-    """What is to be done now: blocks to run, or why there is none; ``cut`` are blocks that their task cannot pay."""
+    """The next step: blocks to run, or why there is none; ``cut`` are blocks that their task cannot pay."""
 
     blocks: tuple[tuple[Slot, ...], ...] = ()
     stop: Stop | None = None
@@ -142,7 +142,7 @@ def _broke(protocol: Mapping[str, Any], account: Account, need: Decimal, blocks:
 
 
 def rules_so_far(ledger: Ledger, protocol: Mapping[str, Any]) -> tuple[Stop | None, tuple[Look, ...]]:
-    """The first rule that the complete blocks trip, in the order of the plan, and the looks that were taken.
+    """The first rule that the complete blocks meet, in the order of the plan, and the looks that were taken.
 
     A recorded look is not taken again, and a pilot that it ended stays ended.
     """
@@ -196,7 +196,7 @@ def counted(runs: Iterable[Run]) -> tuple[Counter[str], Counter[str]]:
 
 
 def systematic(runs: Sequence[Run], most: int) -> tuple[Statement, str, str, tuple[str, ...]] | None:
-    """How violations are systematic, the count, the threshold and the runs; nothing if they are not."""
+    """In which way violations are systematic, the count, the threshold and the runs; nothing if they are not."""
     kinds, methods = counted(runs)
     for kind, count in sorted(kinds.items()):
         if count >= most:

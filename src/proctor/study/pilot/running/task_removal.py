@@ -4,8 +4,8 @@ flaky               no change, or the known solution, was judged differently, or
 broken-oracle       a run without a change was a success, the known solution was not, or a check cannot start
 broken-environment  a fault of the machine took the verdict of every run that checked the task
 
-The result of an agent is not a reason, nor is how its patch was judged: a patch can be unsteady by itself. Evidence is
-a run of this pilot in this home; it must verify, and be about the very contract that the pilot froze. The known
+The result of an agent is not a reason, nor is how its patch was judged: a patch itself can be flaky. Evidence is
+a run of this pilot in this home; it must verify, and be about exactly the contract that the pilot froze. The known
 solution is the contract's reference, or the person's patch whose digest was frozen.
 """
 
@@ -34,7 +34,7 @@ MOST_CHARACTERS = 2000
 
 @dataclass(frozen=True)
 class Exhibit:
-    """One run as evidence: what acted, and the judge's report."""
+    """One run as evidence: the agent or baseline, and the judge's report."""
 
     run: str
     seal: str
