@@ -26,7 +26,7 @@ PATH = Path(__file__).parent / "data" / "taxonomy.jsonl"
 
 @dataclass(frozen=True)
 class Entry:
-    """What the taxonomy says of one tag."""
+    """One tag of the taxonomy."""
 
     id: str
     gates: tuple[str, ...]

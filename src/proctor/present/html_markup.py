@@ -1,4 +1,4 @@
-"""Markup from text that nobody vouches for: agents' names, task names, tags, whatever a table brought along.
+"""Markup from untrusted text: names of agents and tasks, tags, and any other text of a table.
 
 Every piece of a page is made by ``tag``. A plain string is text and is escaped wherever it goes; only ``Markup``, which
 ``tag`` and ``trusted`` return, is taken as it is. What cannot be shown honestly (control characters, half a surrogate
@@ -29,7 +29,7 @@ class Markup(str):
 
 
 Piece: TypeAlias = "str | int | Iterable[Piece] | None"
-"""What may stand between two tags: text, markup, a count, nothing, or several of these."""
+"""What may be between two tags: text, markup, a count, nothing, or several of these."""
 
 EMPTY = Markup("")
 

@@ -63,7 +63,7 @@ class MadeSection:
 def section_problems(section: Any, name: str) -> Iterator[str]:
     """What keeps ``section`` from being used."""
     if isinstance(section, type):
-        yield "it is a class, not an object: make one of it"
+        yield "it is a class, not an object: create an instance"
     title = getattr(section, "title", None)
     if not isinstance(title, str) or not title.strip() or not title.isprintable():
         yield "its title is not one line of text"

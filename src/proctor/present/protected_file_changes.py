@@ -16,7 +16,7 @@ REASONS = {
 """Why a file was restored, by the code in the record."""
 
 EXEMPTED_BY = {
-    "protected": "take it out of policy.protected",
+    "protected": "remove it from policy.protected",
     "steering": "list it under policy.free_steering",
     "steering-tables": "list it under policy.free_steering",
     "shadowing": "list it under policy.free_steering",

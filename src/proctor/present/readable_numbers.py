@@ -140,7 +140,7 @@ def plain(value: float | None) -> str:
 
 
 def probability(value: float | None) -> str:
-    """A p value; what is too small to tell is a bound."""
+    """A p value; a very small one is shown as a bound."""
     value = finite_number(value)
     if value is None:
         return MISSING

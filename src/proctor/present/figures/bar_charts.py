@@ -21,7 +21,7 @@ def stacked(
     title: str,
     paid: Currency = DOLLARS,
 ) -> Markup:
-    """One bar for each agent, in parts; the parts' names stand above in the order in which they are drawn."""
+    """One bar for each agent, in parts; the names of the parts are above, in the order in which they are drawn."""
     totals = [sum(parts.values()) for _, parts in rows]
     axis = scale(0, max(totals, default=0) or 1, LABELS + 12, WIDTH - 90)
     top = 34

@@ -244,7 +244,7 @@ def appendix(findings: Mapping[str, Any], evidence: Evidence) -> Section:
     for key, title in titles:
         made = _value(given[key]) if given.get(key) else empty_note("none is recorded")
         parts += [tag("h3", title), folded(f"All {title.lower()}", made) if len(made) > LONG else made]
-    text = "The same findings give this page byte for byte; it holds no date of its own and nothing of the machine."
+    text = "The same findings give this page byte for byte; it contains no date of its own and no data of the machine."
     return Section("appendix", "Reproducibility", tag("div", parts, note(text)))
 
 

@@ -226,20 +226,20 @@ CRITERIA: Mapping[str, CriterionText] = {
         _text(f"{REMOVE} --reason flaky --evidence RUN --why WHY, with the runs that differ"),
     ),
     "boundary": CriterionText(
-        "no run broke through the boundary or was ended for safety",
+        "no run escaped from its sandbox or was ended for safety",
         lambda said: f"{number_of(len(said['wrong']), 'run')}{_but([_run(one) for one in said['wrong']])}",
         _text("0 runs"),
         _text("proctor show RUN shows what happened; a method that does this cannot enter a larger stage"),
     ),
     "budget": CriterionText(
-        "what is left pays for the rest at the cost so far",
+        "the remaining budget pays for the remaining runs, at the cost so far",
         lambda said: f"{said['left_usd']} USD left",
         lambda said: f"{said['needed_usd']} USD for {number_of(said['runs'], 'run')}",
         _text(f"{AMEND}, with a larger budget"),
     ),
     "caps-pilot": _caps("the pilot's envelope", "pilot_usd"),
     "caps-run": CriterionText(
-        "the cap of a run leaves its agent something after the start",
+        "the cap of a run is larger than the cost of its start",
         lambda said: f"{said['agent_usd']} USD for the agent, of {said['cap_usd']} ({said['task']})",
         lambda said: f"more than {said['start_usd']} USD, which the start of a run costs",
         _text(f"{AMEND}, with a larger budgets.run_usd, or a larger budget.usd of the contract"),
@@ -270,7 +270,7 @@ CRITERIA: Mapping[str, CriterionText] = {
         _text("proctor pilot run PILOT completes the block; if it cannot, its runs are left out of the comparison"),
     ),
     "flakes": CriterionText(
-        "checks are steady on the base and on the known solution, or adjudicated by the rule of the protocol",
+        "checks are stable on the base and on the known solution, or adjudicated by the rule of the protocol",
         _steady,
         lambda said: f"at most {said['tolerance']} of {said['runs']} attempts on each tree deviate",
         _text(f"{REMOVE} --reason flaky --why WHY, or correct the checks and plan again"),

@@ -97,7 +97,7 @@ def _take(record: dict[str, Any], collector: Collector) -> int | None:
 
 
 def report_outcome(when: str, outcome: str) -> str:
-    """What one report says of its test; nothing for the phases that only matter when they go wrong.
+    """What one report says about its test; nothing for the phases that only matter when they go wrong.
 
     Pytest reports an expected failure as skipped and an unexpected success as passed; so does this.
     """
