@@ -216,7 +216,7 @@ def test_runs_that_carry_the_digest_are_counted(folder: Path, proctor: Proctor) 
         (run / "manifest.json").write_bytes(canonical(manifest))
     fewer = write_pilot(folder, tasks=[{"contract": "contracts/one"}])
     done = proctor("pilot", "amend", fewer, "--why", "two is hard")
-    assert (done.returncode, "2 runs were made, and the suite stays" in done.stderr) == (2, True)
+    assert (done.returncode, "2 runs were made, and the frozen suite cannot change" in done.stderr) == (2, True)
     done = proctor("pilot", "amend", write_pilot(folder, alpha="0.01"), "--why", "care")
     assert "after 2 runs" in done.stdout
 

@@ -192,7 +192,7 @@ def test_texts_are_hidden_on_demand(proctor: Proctor, make_contract: Any, tmp_pa
     everything += b"".join(data for path, data in kept_bytes(tmp_path / "home" / "runs") if path.parent.name == "blobs")
     assert not any(secret in everything for secret in secrets)
     again = proctor("replay", seen.run, "--model")
-    assert again.returncode == 2 and "keeps no recorded model calls" in again.stderr
+    assert again.returncode == 2 and "has no recorded model calls" in again.stderr
 
 
 def test_the_key_of_hidden_texts_is_drawn_for_each_run(proctor: Proctor, make_contract: Any, tmp_path: Path) -> None:

@@ -246,7 +246,7 @@ def test_a_changed_file_of_the_agent_is_named_and_what_came_of_it(
     (files / "fix.py").write_text("open('calc.py', 'a').write('# two\\n')\n")
     code, told = again(proctor, run, "--tools")
     assert code == 1 and [item["path"] for item in told["base"]] == ["agent.digest"]
-    assert told["where"] == "workspace/changes.json" and told["divergence"].startswith("calc.py: came to 100644 ")
+    assert told["where"] == "workspace/changes.json" and told["divergence"].startswith("calc.py: ended as 100644 ")
 
 
 def test_the_commands_of_an_agent_with_a_model_run_again_without_it(

@@ -95,7 +95,7 @@ def test_a_time_in_what_was_kept_does_not_speak_for_the_rest(
     assert (code, told["divergence"]) == (1, "") and [item["path"] for item in told["base"]] == ["agent.digest"]
     (notice,) = told["notices"]
     assert notice["why"].startswith(IN_PART.partition("{")[0]) and notice["why"] != VOLATILE
-    assert "were not kept to compare them" in proctor("replay", run.name, "--tools").stdout
+    assert "were not recorded and cannot be compared" in proctor("replay", run.name, "--tools").stdout
 
 
 TELLING = """\

@@ -246,7 +246,7 @@ def test_a_log_of_reviews_that_was_cut_gives_no_row(runs: Runs) -> None:
     ],
 )
 def test_a_record_of_another_shape_gives_no_row(runs: Runs, strange: dict[str, Any]) -> None:
-    with pytest.raises(BrokenSeal, match="as Proctor writes"):
+    with pytest.raises(BrokenSeal, match="Proctor writes"):
         row_of(runs.make(**strange))
 
 

@@ -209,7 +209,7 @@ def test_an_error_before_a_run_could_begin_is_told(stage: Stage) -> None:
     stage.answers = [BatchResult((), ((place, InfrastructureFault("no registry")),), False)]
     with pytest.raises(InfrastructureFault, match="no registry"):
         stage.run()
-    assert all(one.good for one in stage.run()[1]), "and the same command goes on"
+    assert all(one.good for one in stage.run()[1]), "and the same command continues"
 
 
 def test_a_refused_run_ends_the_command(stage: Stage) -> None:
@@ -225,7 +225,7 @@ def test_a_machine_that_spoils_everything_is_told_before_the_plan_is_spent(stage
     stage.says = lambda place, number: SPOILT if broken else {}
     with pytest.raises(InfrastructureFault, match="spoilt 4 runs and left no other: no disk") as raised:
         stage.run()
-    assert "the same command goes on" in raised.value.hint
+    assert "the same command continues" in raised.value.hint
     assert len(stage.made) == 4, "the checks, and nothing after them"
     broken = False
     assert all(one.good for one in stage.run()[1])

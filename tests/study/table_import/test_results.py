@@ -206,7 +206,11 @@ MISTAKES: dict[str, tuple[str | bytes, dict[str, Any], list[str]]] = {
     "not a number": ("agent,task,outcome,cost\na,t,1,cheap\n", {}, ["results.csv:2: cost is 'cheap', not a number"]),
     "a negative cost": ("agent,task,outcome,cost\na,t,1,-1\n", {}, ["results.csv:2: cost is -1"]),
     "an endless time": ("agent,task,outcome,seconds\na,t,1,inf\n", {}, ["results.csv:2: seconds is inf"]),
-    "too many tokens": ("agent,task,outcome,tokens\na,t,1,1e25\n", {}, ["results.csv:2: tokens is 1e+25, which no"]),
+    "too many tokens": (
+        "agent,task,outcome,tokens\na,t,1,1e25\n",
+        {},
+        ["results.csv:2: tokens is 1e+25, which is not possible"],
+    ),
     "a decimal comma": ("agent;task;outcome;cost\na;t;1;0,5\n", {}, ["cost is '0,5', not a number: write a point"]),
     "a cost among gaps": ("agent,task,outcome,cost\na,t,1,nan\na,u,1,-3\n", {}, ["results.csv:3: cost is -3"]),
     "a strange outcome": ("agent,task,outcome\na,t,maybe\n", {}, ["'maybe': neither success nor failure", "--success"]),

@@ -120,7 +120,7 @@ def test_what_was_noted_must_be_there_with_its_seal(tmp_path: Path) -> None:
         require_noted(PLAN, home, {"one": "sha256:2"}, (one,))
     with pytest.raises(BrokenSeal, match="does not have the seal"):
         require_noted(PLAN, home, {"one": "sha256:1"}, (replace(one, state=CUT, seal=""),))
-    with pytest.raises(UsageFault, match="none of its runs is in this home"):
+    with pytest.raises(UsageFault, match="none of them is in this home"):
         require_noted(PLAN, home, {"one": "sha256:1"}, ())
 
 

@@ -195,7 +195,7 @@ def test_once_there_are_runs_the_suite_stays(tmp_path: Path) -> None:
     plan = frozen(tmp_path)
     fewer = protocol()["tasks"][:3]
     stages = {"one": {"tasks": 2, "runs": 1}, "two": {"tasks": 3, "runs": 2}, "three": {"tasks": 3, "runs": 3}}
-    with pytest.raises(UsageFault, match="1 runs were made, and the suite stays"):
+    with pytest.raises(UsageFault, match="1 runs were made, and the frozen suite cannot change"):
         amended(plan, 1, tasks=fewer, stages=stages)
     assert len(amended(plan, 0, tasks=fewer, stages=stages).protocol["tasks"]) == 3
 

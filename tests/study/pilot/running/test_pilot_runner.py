@@ -161,7 +161,7 @@ def test_a_pilot_is_not_begun_again_in_another_home(proctor: Proctor, make_contr
     assert run(proctor, file)[0] == 1, "a no-op passes, and stage one is refused"
     done = proctor("pilot", "run", file, PROCTOR_HOME=str(tmp_path / "elsewhere"))
     assert done.returncode == 2
-    assert "none of its runs is in this home" in done.stderr
+    assert "none of them is in this home" in done.stderr
     assert not list((tmp_path / "elsewhere" / "runs").iterdir())
 
 
