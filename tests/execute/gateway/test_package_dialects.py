@@ -56,6 +56,58 @@ def test_calls_go_through_the_dialect_and_are_metered(install: Any, make_rig: Ma
     assert rig.post("/no/such/path", ASKED)[0] == 404
 
 
+def test_recorded_calls_are_played_again_in_the_dialect(install: Any, make_rig: MakeRig) -> None:
+    install()
+    with answering_provider() as (url, provider):
+        provider.answer = ANSWER
+        rig = make_rig(upstreams={"acme-ask": Upstream(url, KEY)}, cassette="record")
+        recorded = rig.post("/acme/ask", ASKED)
+        tape = rig.stop().cassette
+    again = make_rig(cassette="replay", tape=tape, dialects=("acme-ask",))
+    assert again.post("/acme/ask", ASKED) == recorded
+    assert again.stop().unplayed == ()
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        ("        prompt, most =", "        raise PermissionError(1, 'x')\n        prompt, most =", "PermissionError"),
+        (
+            "        return Route(self.name",
+            "        raise ConnectionResetError('x')\n        return Route(self.name",
+            "ConnectionResetError: x",
+        ),
+        ("        found = body if", "        raise TimeoutError('x')\n        found = body if", "TimeoutError: x"),
+        (
+            '        return {"x-acme-key": key}',
+            '        return {"x": key + chr(10)}',
+            "headers() does not return texts",
+        ),
+        ('        return {"x-acme-key": key}', "        return None", "headers() returns a NoneType, not dict"),
+        ("        return [f", "        return 7 or [f", "prepare() returns a int, not list"),
+        ('        return "/acme/ask"', '        return "acme"', "forwarded_path() does not return a path"),
+        (
+            "        prompt, most =",
+            "        return 7\n        prompt, most =",
+            "asked() returns a int, not ModelRequest",
+        ),
+    ],
+)
+def test_an_error_that_looks_like_one_of_the_network_is_the_package_s(
+    install: Any, make_rig: MakeRig, old: str, new: str, says: str
+) -> None:
+    install(old, new)
+    with answering_provider() as (url, provider):
+        provider.answer = ANSWER
+        rig = make_rig(upstreams={"acme-ask": Upstream(url, KEY)})
+        rig.post("/acme/ask", ASKED)
+        rig.wait_until(lambda: rig.post("/acme/ask", ASKED)[0] == 503)
+    rig.broken_at = "model.closed"
+    with pytest.raises(InfrastructureFault, match="the dialect 'acme-ask' of the package acme failed: ") as fault:
+        rig.stop()
+    assert says in str(fault.value)
+
+
 @pytest.mark.parametrize(
     ("old", "new"),
     {
