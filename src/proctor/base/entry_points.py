@@ -162,12 +162,19 @@ class PlugIns(Generic[Part]):
         except (KeyboardInterrupt, *passed):
             raise
         except BaseException as error:
-            if name in self.built_in or (isinstance(error, ProctorError | OSError) and not self._raised(name, error)):
+            named = self.fault_of(name, error)
+            if named is error:
                 raise
-            raise self.failed(name, _said(error) if isinstance(error, ProctorError) else one_line(error)) from error
+            raise named from error
         if slow is not None and slow.add(time.monotonic() - begin):
             waited = f"the agent had to wait {slow.seconds:.1f} seconds for it"
             raise self.failed(name, f"{waited}, and at most {MOST_SLOW_SECONDS:g} are allowed")
+
+    def fault_of(self, name: str, error: BaseException) -> BaseException:
+        """``error`` of code of the part ``name`` as a fault of its package; what Proctor itself has raised stays."""
+        if name in self.built_in or (isinstance(error, ProctorError | OSError) and not self._raised(name, error)):
+            return error
+        return self.failed(name, _said(error) if isinstance(error, ProctorError) else one_line(error))
 
     def _raised(self, name: str, error: BaseException) -> bool:
         """Whether ``error`` comes from code of the part ``name``, and not from code of Proctor that it called."""

@@ -233,16 +233,9 @@ class Server:
     def _ended(self, task: asyncio.Task[None]) -> None:
         del self._running[task]
         if not task.cancelled() and (error := task.exception()) is not None:
-            self._state.recorder.problem = self._state.recorder.problem or self._named(error)
-
-    def _named(self, error: BaseException) -> BaseException:
-        """``error`` in a call, in the name of the package whose dialect the call is made in."""
-        package = self._dialect_of_package()
-        try:
-            with PLUG_INS.at_work(package) if package else nullcontext():
-                raise error
-        except BaseException as named:
-            return named
+            package = self._dialect_of_package()
+            problem = PLUG_INS.fault_of(package, error) if package else error
+            self._state.recorder.problem = self._state.recorder.problem or problem
 
     async def _pass(self, call: ModelCall, request: web.Request) -> web.StreamResponse:
         """Send the agent the answer; if it disconnects, the answer is read for a while to know its cost."""
