@@ -156,10 +156,11 @@ class PlugIns(Generic[Part]):
         a full disk is not a mistake of the package that wrote to it through Proctor. With ``slow``, calls that take too
         long are reported as well, once they return: code of a package cannot be interrupted.
         """
+        through: tuple[type[BaseException], ...] = (KeyboardInterrupt, *passed)
         begin = time.monotonic()
         try:
             yield
-        except (KeyboardInterrupt, *passed):
+        except through:
             raise
         except BaseException as error:
             named = self.fault_of(name, error)

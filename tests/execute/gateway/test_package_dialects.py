@@ -10,9 +10,11 @@ from typing import Any
 
 import pytest
 
-from proctor.base.errors import InfrastructureFault
+from proctor.base.errors import InfrastructureFault, UsageFault
+from proctor.conduct.run.model_connection import ModelPlan
+from proctor.conduct.session.model_options import plan_model
 from proctor.execute.gateway.dialects.dialect_routes import find_dialect
-from proctor.execute.gateway.gateway_settings import Upstream
+from proctor.execute.gateway.gateway_settings import Settings, Upstream
 from tests.execute.gateway.answering import answering_provider
 from tests.execute.gateway.conftest import KEY, MakeRig
 from tests.test_extending import FILES
@@ -126,3 +128,20 @@ def test_an_error_of_the_dialect_closes_the_gateway(install: Any, make_rig: Make
     rig.broken_at = "model.closed"
     with pytest.raises(InfrastructureFault, match="the dialect 'acme-ask' of the package acme failed: ZeroDivision"):
         rig.stop()
+
+
+def test_a_scripted_model_does_not_speak_the_dialect(install: Any, tmp_path: Path) -> None:
+    install()
+    script = tmp_path / "turns.yaml"
+    script.write_text("schema: 1\nturns: [{say: x}]\n")
+    with pytest.raises(UsageFault, match="a scripted model does not speak 'acme-ask'") as fault:
+        plan_model("scripted/x", {"script": str(script), "dialect": "acme-ask"})
+    assert fault.value.where == "--dialect"
+
+
+def test_a_run_on_recorded_calls_records_the_dialect(install: Any) -> None:
+    install()
+    settings = Settings(cassette="replay", tape=b"calls", dialects=("acme-ask",))
+    assert ModelPlan("m", settings).record()["upstreams"] == {"acme-ask": ""}
+    with pytest.raises(UsageFault, match="there is no dialect 'acme-none'"):
+        Settings(dialects=("acme-none",))
