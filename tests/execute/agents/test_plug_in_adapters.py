@@ -221,7 +221,7 @@ def test_the_skeleton_of_a_package_passes_its_own_tests(proctor: Proctor, tmp_pa
     )
     assert own.returncode == 0 and "5 passed" in own.stdout, own.stdout
     imported = re.findall(
-        r"^from (proctor[.\w]*) import", "".join(map(Path.read_text, place.glob("*.py"))), re.MULTILINE
+        r"^from (proctor(?:\.\w+)*) import", "".join(map(Path.read_text, place.glob("*.py"))), re.MULTILINE
     )
     assert sorted(imported) == ["proctor.plugins", "proctor.testing"], "the interface, which does not change"
     again = proctor("agents", "new", "mine", *how, "--out", place)

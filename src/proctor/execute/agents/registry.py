@@ -79,13 +79,15 @@ def ending_problems(ending: Any, needs_sandbox: bool) -> Iterator[str]:
     if code is not None and not (type(code) is int and abs(code) < 1 << 31):
         yield "an Ending whose exit_code is neither a whole number nor None"
     patch: Any = ending.patch
+    problem: Any = ending.problem
+    trajectory: Any = ending.trajectory
     if patch is not None and not isinstance(patch, bytes):
         yield "an Ending whose patch is neither bytes nor None"
     elif patch is not None and needs_sandbox:
         yield "an Ending with a patch, but the patch of an agent in a sandbox is what it leaves in /workspace"
-    if not isinstance(ending.problem, str) or not _is_canonical(ending.problem):
+    if not isinstance(problem, str) or not _is_canonical(problem):
         yield "an Ending whose problem is not text"
-    if not isinstance(ending.trajectory, Output | None):
+    if not isinstance(trajectory, Output | None):
         yield "an Ending whose trajectory is neither an Output nor None"
 
 
