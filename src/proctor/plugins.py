@@ -53,6 +53,7 @@ from proctor.execute.agents.adapters.interface import Order as Order
 from proctor.execute.agents.adapters.interface import Recipe as Recipe
 from proctor.execute.agents.adapters.interface import node_program as node_program
 from proctor.execute.agents.adapters.interface import python_program as python_program
+from proctor.execute.agents.command_agent import model_variables as model_variables
 from proctor.execute.agents.interface import Agent as Agent
 from proctor.execute.agents.interface import AgentContext as AgentContext
 from proctor.execute.agents.interface import AgentDescription as AgentDescription
@@ -187,6 +188,7 @@ __all__ = [
     "Usage",
     "UsageFault",
     "evidence_of",
+    "model_variables",
     "node_program",
     "owner",
     "python_program",

@@ -8,6 +8,8 @@ of built-in parts cannot be taken.
 from __future__ import annotations
 
 import re
+import time
+import traceback
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -28,8 +30,28 @@ REPORT_SECTIONS = "proctor.report_sections"
 HINT = "docs/extending.md describes the interfaces; fix or update the package"
 NAME = re.compile(r"[a-z][a-z0-9]*(?:[-._][a-z0-9]+){0,8}")
 NAME_CHARACTERS = 60
+PROCTOR = __name__.partition(".")[0]
 
 Part = TypeVar("Part")
+
+
+SLOW_SECONDS = 0.5
+MOST_SLOW_SECONDS = 5.0
+
+
+@dataclass
+class SlowCalls:
+    """The calls of a part that an agent had to wait for, as far as they were slow.
+
+    Their time is the agent's. A part that takes too much of it fails before the agent does.
+    """
+
+    seconds: float = 0.0
+
+    def add(self, seconds: float) -> bool:
+        """Count a call; whether the slow calls have taken too much."""
+        self.seconds += seconds if seconds > SLOW_SECONDS else 0.0
+        return self.seconds > MOST_SLOW_SECONDS
 
 
 @dataclass(frozen=True, order=True)
@@ -116,28 +138,53 @@ class PlugIns(Generic[Part]):
         """Report what code of the part ``name`` raises while it is set up as an error of its package."""
         try:
             yield
-        except ProctorError:
+        except KeyboardInterrupt:
             raise
-        except (Exception, SystemExit) as error:
+        except ProctorError as error:
+            if not self._raised(name, error):
+                raise
+            kind = UsageFault if error.exit_code == UsageFault.exit_code else InfrastructureFault
+            raise kind(f"{self._of_package(name)}: {_said(error)}", hint=error.hint) from None
+        except BaseException as error:
             raise self.at_fault(name, f"{before}{one_line(error)}") from None
 
     @contextmanager
-    def at_work(self, name: str, *passed: type[Exception]) -> Iterator[None]:
+    def at_work(self, name: str, *passed: type[BaseException], slow: SlowCalls | None = None) -> Iterator[None]:
         """Report what code of the part ``name`` raises during a run as a fault that makes the run invalid.
 
-        Errors of the types in ``passed`` are raised as they are.
+        Errors of the types in ``passed`` are raised as they are, and so is what Proctor itself raises below that code:
+        a full disk is not a mistake of the package that wrote to it through Proctor. With ``slow``, calls that take too
+        long are reported as well, once they return: code of a package cannot be interrupted.
         """
-        through: tuple[type[Exception], ...] = (ProctorError, OSError, *passed)
+        through: tuple[type[BaseException], ...] = (KeyboardInterrupt, *passed)
+        begin = time.monotonic()
         try:
             yield
         except through:
             raise
-        except (Exception, SystemExit) as error:
-            raise self.fault_of(name, error) from error
+        except BaseException as error:
+            named = self.fault_of(name, error)
+            if named is error:
+                raise
+            raise named from error
+        if slow is not None and slow.add(time.monotonic() - begin):
+            waited = f"the agent had to wait {slow.seconds:.1f} seconds for it"
+            raise self.failed(name, f"{waited}, and at most {MOST_SLOW_SECONDS:g} are allowed")
 
     def fault_of(self, name: str, error: BaseException) -> BaseException:
-        """``error`` of code of the part ``name`` as a fault of its package; what says already what is wrong stays."""
-        return error if isinstance(error, ProctorError | OSError) else self.failed(name, one_line(error))
+        """``error`` of code of the part ``name`` as a fault of its package; what Proctor itself has raised stays."""
+        if name in self.built_in or (isinstance(error, ProctorError | OSError) and not self._raised(name, error)):
+            return error
+        return self.failed(name, _said(error) if isinstance(error, ProctorError) else one_line(error))
+
+    def _raised(self, name: str, error: BaseException) -> bool:
+        """Whether ``error`` comes from code of the part ``name``, and not from code of Proctor that it called."""
+        own = {point.module.partition(".")[0] for point in self._points(name)}
+        for frame, _ in reversed(list(traceback.walk_tb(error.__traceback__))):
+            top = str(frame.f_globals.get("__name__", "")).partition(".")[0]
+            if top in own or top == PROCTOR:
+                return top in own
+        return False
 
     def failed(self, name: str, problem: str) -> InfrastructureFault:
         """The fault of the part ``name`` that failed during a run."""
@@ -178,6 +225,11 @@ def one_line(error: BaseException) -> str:
     """The type and the first line of an error."""
     text = f"{type(error).__name__}: {error}".splitlines() or [type(error).__name__]
     return text[0].removesuffix(": ")
+
+
+def _said(error: ProctorError) -> str:
+    """The message of an error with its place, without the hint."""
+    return f"{error.where}: {error.message}" if error.where else error.message
 
 
 def _package(point: EntryPoint) -> Package:

@@ -24,6 +24,7 @@ from proctor.execute.agents.install.agent_lock import LOCK_BYTES, AgentLock, rea
 from proctor.execute.agents.install.agent_store import AgentStore, Installable, Installation, of_version
 from proctor.execute.agents.interface import DIALECTS
 from proctor.execute.agents.registry import BUILT_IN, DESCRIPTIONS, plug_in_names
+from proctor.execute.agents.registry import PLUG_INS as PACKAGED_AGENTS
 from proctor.execute.agents.resolve_options import options_of, package_of, refuse_others
 from proctor.execute.inputs.input_cache import InputCache
 
@@ -65,7 +66,9 @@ def list_(json_: bool) -> None:
     """List the agents: built in, from registries, from packages."""
     rows = [[kind, "built in", "", DESCRIPTIONS[kind]] for kind in BUILT_IN]
     rows += adapter_rows(_store())
-    rows += [[kind, "plug-in", "", ""] for kind in plug_in_names()]
+    for kind in plug_in_names():
+        provided = " and ".join(map(str, PACKAGED_AGENTS.packages(kind)))
+        rows.append([kind, "plug-in", "", f"an agent of {provided}"])
     if json_:
         names = ("kind", "from", "installed", "words")
         cells = ([*row[:2], row[2].replace("not installed", ""), row[3]] for row in rows)

@@ -148,7 +148,7 @@ class GatewayConfiguration:
     """The gateway to language models, without keys."""
 
     name: Annotated[str, "The model that the agent is given."]
-    upstreams: Annotated[Mapping[str, str], "The endpoint of each protocol."]
+    upstreams: Annotated[Mapping[str, str], "The endpoint of each protocol; empty where recorded calls answer."]
     models: Annotated[Mapping[str, str], "The provider's name of each model."]
     script: Annotated[str, "The digest of the script of a scripted model; empty for none."]
     cassette: Annotated[str, "off, record or replay."]

@@ -31,25 +31,27 @@ class AdapterSuite:
                 yield start(order)
 
     def test_it_is_complete(self) -> None:
-        assert list(adapter_problems(self.adapter, self.name)) == []
+        problems = list(adapter_problems(self.adapter, self.name))
+        assert not problems, problems
 
     def test_what_it_starts_is_valid_with_every_dialect(self) -> None:
         for launch in self.launches():
-            assert list(launch_problems(launch)) == []
+            problems = list(launch_problems(launch))
+            assert not problems, problems
 
     def test_the_same_order_gives_the_same_launch(self) -> None:
-        assert list(self.launches()) == list(self.launches())
+        one, other = list(self.launches()), list(self.launches())
+        assert one == other, (one, other)
 
     def test_the_agent_is_pointed_at_the_model(self) -> None:
         for launch in self.launches():
             told = [*launch.arguments, *launch.environment.values(), *launch.files.values()]
             told += [argument for command in launch.first for argument in command]
-            assert any(ADDRESS in text for text in told)
+            assert any(ADDRESS in text for text in told), f"the address {ADDRESS} is not in {launch}"
 
     def test_the_task_arrives_unchanged(self) -> None:
         adapter = self.adapter
         for dialect in adapter.dialects:
             launch = adapter.launch(Order(TASK, ModelAccess(ADDRESS, "model-1"), dialect))
-            assert any(
-                TASK in text for text in (*launch.arguments, *launch.environment.values(), *launch.files.values())
-            )
+            texts = (*launch.arguments, *launch.environment.values(), *launch.files.values())
+            assert any(TASK in text for text in texts), f"the task is not in {launch}"

@@ -11,8 +11,8 @@ from proctor.base.canonical import canonical
 from proctor.contract.load import load_contract
 from proctor.contract.model import Contract
 from proctor.contract.scaffold import scaffold
-from proctor.execute.agents.interface import REASONS, Agent, AgentContext, AgentRequest
-from proctor.execute.agents.registry import description_problems, make_agent
+from proctor.execute.agents.interface import Agent, AgentContext, AgentDescription, AgentRequest
+from proctor.execute.agents.registry import description_problems, ending_problems, make_agent
 from proctor.execute.sandbox.interface import Command, CommandResult, Output
 
 
@@ -39,23 +39,14 @@ class AgentSuite:
     def test_it_is_described_and_always_in_the_same_way(self) -> None:
         agent = self.agent()
         described = agent.describe()
-        assert list(description_problems(described)) == []
+        problems = list(description_problems(described))
+        assert not problems, problems
         for again in (agent.describe(), self.agent().describe()):
-            assert canonical([again.name, again.kind, list(again.command), again.digest, dict(again.settings)]) == (
-                canonical(
-                    [
-                        described.name,
-                        described.kind,
-                        list(described.command),
-                        described.digest,
-                        dict(described.settings),
-                    ]
-                )
-            )
+            assert _recorded(again) == _recorded(described), (again, described)
 
     def test_its_mounts_are_files_of_the_host(self) -> None:
         for mount in self.agent().mounts():
-            assert mount.source.exists() and not mount.writable
+            assert mount.source.exists() and not mount.writable, mount
 
     def test_it_acts_and_says_how_it_ended(self, contract: Contract) -> None:
         agent, commands = self.agent(), list[Command]()
@@ -68,7 +59,11 @@ class AgentSuite:
 
         scene = AgentContext(contract, "The task.", {"PATH": "/usr/bin:/bin"}, run, lambda: 60.0, look=run)
         ending = agent.act(scene)
-        assert ending.reason in REASONS
-        assert ending.exit_code is None or type(ending.exit_code) is int
-        assert ending.patch is None or (isinstance(ending.patch, bytes) and not agent.needs_sandbox)
-        assert all(command.arguments for command in commands)
+        problems = list(ending_problems(ending, agent.needs_sandbox))
+        assert not problems, f"act() returns {problems}"
+        assert all(command.arguments for command in commands), commands
+
+
+def _recorded(one: AgentDescription) -> bytes:
+    """A description as a manifest has it."""
+    return canonical([one.name, one.kind, list(one.command), one.digest, dict(one.settings)])

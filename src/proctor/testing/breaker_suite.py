@@ -49,21 +49,25 @@ class BreakerSuite:
             facts.see(event)
             trips = breaker.see(event)
             if self.name not in BUILT_IN:
-                assert list(trips_problems(trips, self.name, seq)) == []
+                problems = list(trips_problems(trips, self.name, seq))
+                assert not problems, f"{kind}: {problems}"
             found += trips
         return found
 
     def test_it_has_the_name_of_its_entry_point(self) -> None:
-        assert self.make(RunState(FALLBACK.table)).name == self.name
+        name = self.make(RunState(FALLBACK.table)).name
+        assert name == self.name, name
 
     def test_it_trips(self) -> None:
-        assert self.told(self.trips_at) or self.name in BUILT_IN
+        assert self.told(self.trips_at) or self.name in BUILT_IN, f"no event of {self.trips_at} trips it"
 
     def test_it_stays_quiet(self) -> None:
-        assert self.told(self.quiet) == []
+        trips = self.told(self.quiet)
+        assert not trips, trips
 
     def test_its_decisions_follow_from_the_events_alone(self) -> None:
-        assert self.told(self.trips_at) == self.told(self.trips_at)
+        one, other = self.told(self.trips_at), self.told(self.trips_at)
+        assert one == other, (one, other)
 
     def test_no_payload_makes_it_raise(self) -> None:
         random = Random(20260307)
@@ -75,4 +79,5 @@ class BreakerSuite:
                 event = Event(seq, str((1000 + seq) * SECOND), kind, "harness", payload, "00" * 16, "0" * 64)
                 trips = breaker.see(event)
                 if self.name not in BUILT_IN:
-                    assert list(trips_problems(trips, self.name, seq)) == []
+                    problems = list(trips_problems(trips, self.name, seq))
+                    assert not problems, f"{kind} {payload}: {problems}"

@@ -38,10 +38,11 @@ class InputSourceSuite:
 
     def test_it_resolves_to_files(self, contract_directory: Path, tmp_path: Path) -> None:
         names = self.resolved(contract_directory, tmp_path / "into")
-        assert isinstance(names, tuple) and names and len(set(names)) == len(names)
+        assert isinstance(names, tuple) and names and len(set(names)) == len(names), names
         for name in names:
             path = tmp_path / "into" / name
-            assert "/" not in name and not name.startswith(".") and path.is_file() and not path.is_symlink()
+            assert "/" not in name and not name.startswith("."), name
+            assert path.is_file() and not path.is_symlink(), f"{name} is not a file"
 
     def test_what_was_resolved_can_be_fetched_again(self, contract_directory: Path, tmp_path: Path) -> None:
         names = self.resolved(contract_directory, tmp_path / "into")
@@ -51,18 +52,21 @@ class InputSourceSuite:
         (tmp_path / "again").mkdir()
         input_source(self.name).fetch(source, files, contract_directory, tmp_path / "again")
         for file in files:
-            assert hashlib.sha256((tmp_path / "again" / file.name).read_bytes()).hexdigest() == file.sha256
+            found = hashlib.sha256((tmp_path / "again" / file.name).read_bytes()).hexdigest()
+            assert found == file.sha256, f"fetch() brings another {file.name} than resolve()"
         (tmp_path / "one").mkdir()
         input_source(self.name).fetch(source, files[:1], contract_directory, tmp_path / "one")
-        assert (tmp_path / "one" / files[0].name).is_file()
+        assert (tmp_path / "one" / files[0].name).is_file(), f"fetch() does not bring {files[0].name} alone"
 
     def test_the_cache_takes_what_it_fetches(self, contract_directory: Path, tmp_path: Path) -> None:
         cache = InputCache(tmp_path / "cache")
         files = resolve(InputRequest(Source(self.name, self.spec)), contract_directory, cache)
         other = InputCache(tmp_path / "other")
-        assert len(other.ensure(Source(self.name, self.spec, files), contract_directory)) == len(files)
+        ensured = other.ensure(Source(self.name, self.spec, files), contract_directory)
+        assert len(ensured) == len(files), (ensured, files)
 
     def test_what_does_not_exist_is_an_error_and_no_crash(self, contract_directory: Path, tmp_path: Path) -> None:
         with pytest.raises(ProctorError) as raised:
             self.resolved(contract_directory, tmp_path / "into", self.missing_spec)
-        assert raised.value.exit_code == 2 and raised.value.message
+        error = raised.value
+        assert error.exit_code == 2 and error.message, f"{error!r} has the exit code {error.exit_code}"

@@ -36,19 +36,20 @@ class ReportSectionSuite:
 
     def test_it_shows_something(self) -> None:
         made = self.made(self.findings)
-        assert made.blocks and made.title
+        assert made.blocks and made.title, made
 
     def test_the_same_findings_give_the_same_section_and_are_left_alone(self) -> None:
         before = deepcopy(dict(self.findings))
-        assert self.made(self.findings) == self.made(self.findings)
-        assert self.findings == before
+        one, other = self.made(self.findings), self.made(self.findings)
+        assert one == other, (one, other)
+        assert self.findings == before, "blocks() changes its findings"
 
     def test_a_part_that_is_missing_does_not_matter(self) -> None:
         for name in ("agents", "runs", "source"):
-            assert self.made({key: value for key, value in self.findings.items() if key != name}).blocks
+            assert self.made({key: value for key, value in self.findings.items() if key != name}).blocks, name
 
     def test_it_becomes_a_part_of_the_page_that_names_its_package(self) -> None:
         made = self.made(self.findings)
         section = package_section(made)
-        assert isinstance(section.body, Markup) and escape(str(made.package), quote=False) in section.body
-        assert "<script" not in section.body and "<b>two" not in section.body
+        assert isinstance(section.body, Markup) and escape(str(made.package), quote=False) in section.body, section.body
+        assert "<script" not in section.body and "<b>two" not in section.body, section.body

@@ -22,23 +22,25 @@ class ResultsReaderSuite:
         """The valid answer of the reader to ``data``."""
         reader: ResultsReader = find_reader(self.name)
         results = reader(data)
-        assert list(results_problems(results)) == []
+        problems = list(results_problems(results))
+        assert not problems, problems
         return results
 
     def test_complete_files_are_read(self) -> None:
-        assert self.examples
+        assert self.examples, "the suite needs an example"
         for data, outcomes in self.examples:
             results = self.read(data)
             assert results.complete, results.problem
-            assert dict(results.outcomes) == dict(outcomes)
+            assert dict(results.outcomes) == dict(outcomes), results
 
     def test_an_empty_file_is_incomplete(self) -> None:
         results = self.read(b"")
-        assert not results.complete and not results.outcomes
+        assert not results.complete and not results.outcomes, results
 
     def test_the_same_bytes_give_the_same_results(self) -> None:
         for data, _ in self.examples:
-            assert self.read(data) == self.read(data)
+            one, other = self.read(data), self.read(data)
+            assert one == other, (one, other)
 
     def test_a_file_that_lacks_lines_is_incomplete(self) -> None:
         for data, outcomes in self.examples:
@@ -59,7 +61,8 @@ class ResultsReaderSuite:
         random = Random(20260307)
         for size in (1, 10, 1000):
             for _ in range(ROUNDS):
-                assert not self.read(random.randbytes(size)).outcomes or size > 1
+                data = random.randbytes(size)
+                assert not self.read(data).outcomes or size > 1, data
         for data in (b"\0", b"\xff\xfe", b"a" * LONG, b"\n" * LONG, b"<" * LONG, b"[" * LONG, b"ok " * LONG):
             self.read(data)
 

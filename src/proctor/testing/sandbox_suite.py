@@ -84,7 +84,8 @@ class SandboxSuite:
     def test_it_describes_itself_and_always_in_the_same_way(self, place: Path) -> None:
         one, other = self.backend(place), self.backend(place)
         if self.name != "host":
-            assert list(backend_problems(one, self.name)) == []
+            problems = list(backend_problems(one, self.name))
+            assert not problems, problems
         for method in ("identity", "isolation"):
             assert canonical(dict(getattr(one, method)())) == canonical(dict(getattr(other, method)()))
         assert isinstance(one.missing(("cgroup", "overlay")), tuple) and one.missing(()) == ()
@@ -92,55 +93,65 @@ class SandboxSuite:
     def test_a_command_runs_and_tells_how_it_ended(self, place: Path) -> None:
         with self.opened(place) as sandbox:
             finished = self.shell(sandbox, "echo out; echo err >&2; exit 3")
-            assert (finished.exit_code, finished.started, finished.timed_out) == (3, True, False)
-            assert finished.stdout.prefix == b"out\n" and finished.stderr.prefix == b"err\n"
-            assert finished.start_ns > 0 and finished.wall_ns > 0 and finished.cpu_ns >= 0
+            assert (finished.exit_code, finished.started, finished.timed_out) == (3, True, False), finished
+            assert finished.stdout.prefix == b"out\n" and finished.stderr.prefix == b"err\n", finished
+            assert finished.start_ns > 0 and finished.wall_ns > 0 and finished.cpu_ns >= 0, finished
 
     def test_a_program_that_does_not_exist_is_no_success(self, place: Path) -> None:
         with self.opened(place) as sandbox:
             finished = sandbox.run(Command(("no-such-program",), VARIABLES))
-            assert not finished.started or finished.exit_code != 0
+            assert not finished.started or finished.exit_code != 0, finished
 
     def test_the_environment_is_what_was_given(self, place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("PROCTOR_SUITE_SECRET", "hunter2")
         with self.opened(place) as sandbox:
             finished = sandbox.run(Command(("/usr/bin/env", "-0"), {**VARIABLES, "ODD": "a\nb=c"}))
             found = finished.stdout.prefix.split(b"\0")
-            assert b"ODD=a\nb=c" in found and b"hunter2" not in finished.stdout.prefix
+            assert b"ODD=a\nb=c" in found and b"hunter2" not in finished.stdout.prefix, finished
 
     def test_standard_input_is_fed_and_then_ends(self, place: Path) -> None:
         data = os.urandom(1 << 20)
         with self.opened(place) as sandbox:
             finished = self.shell(sandbox, "sha256sum | cut -c1-64", stdin=data)
-            assert finished.stdout.prefix.decode().strip() == hashlib.sha256(data).hexdigest()
+            assert finished.stdout.prefix.decode().strip() == hashlib.sha256(data).hexdigest(), finished
             assert self.shell(sandbox, "wc -c").stdout.prefix.strip() == b"0"
 
     def test_output_is_counted_and_hashed_whole_and_kept_in_part(self, place: Path) -> None:
         with self.opened(place) as sandbox:
             finished = self.shell(sandbox, "head -c 5000000 /dev/zero", output_bytes=1000)
-            assert finished.stdout.prefix == bytes(1000) and finished.stdout.total_bytes == 5_000_000
-            assert finished.stdout.sha256 == hashlib.sha256(bytes(5_000_000)).hexdigest()
+            assert finished.stdout.prefix == bytes(1000) and finished.stdout.total_bytes == 5_000_000, finished
+            assert finished.stdout.sha256 == hashlib.sha256(bytes(5_000_000)).hexdigest(), finished
 
     def test_a_timeout_ends_the_command_and_what_it_started(self, place: Path) -> None:
         with self.opened(place) as sandbox:
             begin = time.monotonic()
             text = "while :; do echo on >> n; sleep 0.02; done & wait"
-            finished = self.shell(sandbox, text, timeout_seconds=1)
-            assert finished.timed_out and finished.started and time.monotonic() - begin < WAIT_SECONDS
+            finished = self.shell(sandbox, text, timeout_seconds=3)
+            assert finished.timed_out and finished.started and time.monotonic() - begin < WAIT_SECONDS, finished
             self.stands_still(self.written(place, "n"))
             assert self.shell(sandbox, "echo still here").stdout.prefix == b"still here\n"
 
     def test_changes_of_the_workspace_arrive_on_the_host(self, place: Path) -> None:
         with self.opened(place, {"kept": b"old"}) as sandbox:
-            assert self.shell(sandbox, "cat kept; pwd; echo new > made").stdout.prefix == b"old/workspace\n"
+            finished = self.shell(sandbox, "cat kept; pwd; echo new > made")
+            assert finished.stdout.prefix == b"old/workspace\n", finished
         assert self.written(place, "made").read_bytes() == b"new\n"
 
     def test_mounts_are_read_only(self, place: Path) -> None:
         (place / "shown").write_bytes(b"content")
         with self.opened(place, mounts=(Mount(place / "shown", "/inputs/shown"),)) as sandbox:
             finished = self.shell(sandbox, "cat /inputs/shown; echo x > /inputs/shown")
-            assert finished.stdout.prefix == b"content" and finished.exit_code != 0
+            assert finished.stdout.prefix == b"content" and finished.exit_code != 0, finished
         assert (place / "shown").read_bytes() == b"content"
+
+    def test_mounts_are_shown_at_every_place(self, place: Path) -> None:
+        (place / "file").write_bytes(b"content")
+        (place / "tree").mkdir()
+        (place / "tree" / "file").write_bytes(b"content")
+        mounts = (Mount(place / "file", "/etc/resolv.conf"), Mount(place / "tree", "/opt/one/two"))
+        with self.opened(place, mounts=mounts) as sandbox:
+            finished = self.shell(sandbox, "cat /etc/resolv.conf /opt/one/two/file")
+            assert finished.stdout.prefix == b"contentcontent", finished
 
     def test_a_read_only_workspace_cannot_be_written(self, place: Path) -> None:
         with self.opened(place, workspace_writable=False) as sandbox:
@@ -154,7 +165,7 @@ class SandboxSuite:
     def test_there_is_no_network(self, place: Path) -> None:
         with self.opened(place) as sandbox:
             finished = self.shell(sandbox, "cut -d: -f1 /proc/net/dev | tail -n +3; wc -l < /proc/net/route")
-            assert finished.stdout.prefix.split() in ([b"lo", b"1"], [b"lo", b"0"])
+            assert finished.stdout.prefix.split() in ([b"lo", b"1"], [b"lo", b"0"]), finished
 
     def test_a_frozen_sandbox_stands_still(self, place: Path) -> None:
         with self.opened(place) as sandbox:
@@ -172,7 +183,7 @@ class SandboxSuite:
                 self.shell(sandbox, "touch stop")
             finally:
                 worker.join(WAIT_SECONDS)
-            assert results[0].exit_code == 0 and not results[0].timed_out
+            assert results[0].exit_code == 0 and not results[0].timed_out, results[0]
 
     def test_the_clock_can_be_stopped(self, place: Path) -> None:
         with self.opened(place) as sandbox:

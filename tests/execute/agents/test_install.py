@@ -14,7 +14,7 @@ import pytest
 from proctor.base.errors import InfrastructureFault, UsageFault
 from proctor.execute.agents.adapters.interface import Adapter, Launch, Recipe, node_program, python_program
 from proctor.execute.agents.install.agent_lock import AgentLock, Release, read_lock
-from proctor.execute.agents.install.agent_store import AgentStore
+from proctor.execute.agents.install.agent_store import AgentStore, pins_all
 from proctor.execute.agents.install.pip_install import interpreter_of
 from proctor.execute.inputs.input_cache import InputCache
 from proctor.execute.inputs.interface import DigestMismatch, NoSuchInput
@@ -225,6 +225,23 @@ def test_a_lock_that_leads_npm_elsewhere_is_refused(place: str, fields: dict[str
     hostile = {**sound, place: {**PACKAGE, **fields}}
     with pytest.raises(UsageFault, match="a lock of an agent cannot contain"):
         read_lock(replace(lock, document={"packages": hostile}).payload(), "here")
+
+
+@pytest.mark.parametrize(
+    ("packages", "again"),
+    [
+        (("agent==1.0",), False),
+        (("agent==1.0", "A_Helper[extra]==2.0"), False),
+        (("agent==1.0", "a-helper==2.1"), True),
+        (("agent==1.0", "a-helper==2.0", "more==1.0"), True),
+    ],
+)
+def test_an_adapter_that_pins_another_package_is_not_content_with_its_earlier_lock(
+    packages: tuple[str, ...], again: bool
+) -> None:
+    releases = (Release("agent", "1.0", "sha256:" + "0" * 64), Release("a.helper", "2.0", "sha256:" + "1" * 64))
+    lock = AgentLock("small", "1.0", "pypi", releases)
+    assert pins_all(Recipe("pypi", packages), lock) is not again
 
 
 def test_a_damaged_record_says_what_to_do(tmp_path: Path) -> None:

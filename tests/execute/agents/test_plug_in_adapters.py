@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -218,7 +219,11 @@ def test_the_skeleton_of_a_package_passes_its_own_tests(proctor: Proctor, tmp_pa
     own = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "."], cwd=place, capture_output=True, text=True
     )
-    assert own.returncode == 0 and "2 passed" in own.stdout, own.stdout
+    assert own.returncode == 0 and "5 passed" in own.stdout, own.stdout
+    imported = re.findall(
+        r"^from (proctor(?:\.\w+)*) import", "".join(map(Path.read_text, place.glob("*.py"))), re.MULTILINE
+    )
+    assert sorted(imported) == ["proctor.plugins", "proctor.testing"], "the interface, which does not change"
     again = proctor("agents", "new", "mine", *how, "--out", place)
     assert again.returncode == 2 and "not an empty directory" in again.stderr
     readme = (place / "README.md").read_text()

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from proctor.execute.agents.interface import AgentDescription
+from proctor.execute.agents.interface import AgentDescription, Ending
 from proctor.execute.agents.patch_agent import NoopAgent
-from proctor.execute.agents.registry import description_problems
+from proctor.execute.agents.registry import description_problems, ending_problems
 
 Proctor = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -163,3 +163,27 @@ def test_c2_a_good_plug_in_is_judged(proctor: Proctor, make_contract: Any, tmp_p
 def test_c2_descriptions_of_built_in_agents_are_complete() -> None:
     assert list(description_problems(NoopAgent().describe())) == []
     assert list(description_problems(AgentDescription("a", "b"))) == ["describe().digest is empty"]
+
+
+@pytest.mark.parametrize(
+    ("ending", "needs_sandbox", "says"),
+    [
+        ("finished", True, "a str, not an Ending"),
+        (Ending("won"), True, "whose reason is not one of finished, failed"),
+        (Ending("finished", "0"), True, "whose exit_code is neither"),  # type: ignore[arg-type]
+        (Ending("finished", True), True, "whose exit_code is neither"),
+        (Ending("finished", 1 << 40), True, "whose exit_code is neither"),
+        (Ending("finished", patch="diff"), False, "whose patch is neither"),  # type: ignore[arg-type]
+        (Ending("finished", patch=b"diff"), True, "the patch of an agent in a sandbox is what it leaves in /workspace"),
+        (Ending("finished", problem="\ud800"), True, "whose problem is not text"),
+        (Ending("finished", trajectory=b"x"), True, "whose trajectory is neither"),  # type: ignore[arg-type]
+    ],
+)
+def test_what_an_agent_returns_is_checked(ending: Any, needs_sandbox: bool, says: str) -> None:
+    (problem,) = ending_problems(ending, needs_sandbox)
+    assert says in problem
+
+
+def test_endings_that_are_as_they_must_be() -> None:
+    for ending, needs_sandbox in ((Ending("failed", -9), True), (Ending("finished", patch=b"x"), False)):
+        assert list(ending_problems(ending, needs_sandbox)) == []

@@ -10,9 +10,11 @@ from typing import Any
 
 import pytest
 
-from proctor.base.errors import InfrastructureFault
+from proctor.base.errors import InfrastructureFault, UsageFault
+from proctor.conduct.run.model_connection import ModelPlan
+from proctor.conduct.session.model_options import plan_model
 from proctor.execute.gateway.dialects.dialect_routes import find_dialect
-from proctor.execute.gateway.gateway_settings import Upstream
+from proctor.execute.gateway.gateway_settings import Settings, Upstream
 from tests.execute.gateway.answering import answering_provider
 from tests.execute.gateway.conftest import KEY, MakeRig
 from tests.test_extending import FILES
@@ -56,6 +58,58 @@ def test_calls_go_through_the_dialect_and_are_metered(install: Any, make_rig: Ma
     assert rig.post("/no/such/path", ASKED)[0] == 404
 
 
+def test_recorded_calls_are_played_again_in_the_dialect(install: Any, make_rig: MakeRig) -> None:
+    install()
+    with answering_provider() as (url, provider):
+        provider.answer = ANSWER
+        rig = make_rig(upstreams={"acme-ask": Upstream(url, KEY)}, cassette="record")
+        recorded = rig.post("/acme/ask", ASKED)
+        tape = rig.stop().cassette
+    again = make_rig(cassette="replay", tape=tape, dialects=("acme-ask",))
+    assert again.post("/acme/ask", ASKED) == recorded
+    assert again.stop().unplayed == ()
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        ("        prompt, most =", "        raise PermissionError(1, 'x')\n        prompt, most =", "PermissionError"),
+        (
+            "        return Route(self.name",
+            "        raise ConnectionResetError('x')\n        return Route(self.name",
+            "ConnectionResetError: x",
+        ),
+        ("        found = body if", "        raise TimeoutError('x')\n        found = body if", "TimeoutError: x"),
+        (
+            '        return {"x-acme-key": key}',
+            '        return {"x": key + chr(10)}',
+            "headers() does not return texts",
+        ),
+        ('        return {"x-acme-key": key}', "        return None", "headers() returns a NoneType, not dict"),
+        ("        return [f", "        return 7 or [f", "prepare() returns a int, not list"),
+        ('        return "/acme/ask"', '        return "acme"', "forwarded_path() does not return a path"),
+        (
+            "        prompt, most =",
+            "        return 7\n        prompt, most =",
+            "asked() returns a int, not ModelRequest",
+        ),
+    ],
+)
+def test_an_error_that_looks_like_one_of_the_network_is_the_package_s(
+    install: Any, make_rig: MakeRig, old: str, new: str, says: str
+) -> None:
+    install(old, new)
+    with answering_provider() as (url, provider):
+        provider.answer = ANSWER
+        rig = make_rig(upstreams={"acme-ask": Upstream(url, KEY)})
+        rig.post("/acme/ask", ASKED)
+        rig.wait_until(lambda: rig.post("/acme/ask", ASKED)[0] == 503)
+    rig.broken_at = "model.closed"
+    with pytest.raises(InfrastructureFault, match="the dialect 'acme-ask' of the package acme failed: ") as fault:
+        rig.stop()
+    assert says in str(fault.value)
+
+
 @pytest.mark.parametrize(
     ("old", "new"),
     {
@@ -74,3 +128,20 @@ def test_an_error_of_the_dialect_closes_the_gateway(install: Any, make_rig: Make
     rig.broken_at = "model.closed"
     with pytest.raises(InfrastructureFault, match="the dialect 'acme-ask' of the package acme failed: ZeroDivision"):
         rig.stop()
+
+
+def test_a_scripted_model_does_not_speak_the_dialect(install: Any, tmp_path: Path) -> None:
+    install()
+    script = tmp_path / "turns.yaml"
+    script.write_text("schema: 1\nturns: [{say: x}]\n")
+    with pytest.raises(UsageFault, match="a scripted model does not speak 'acme-ask'") as fault:
+        plan_model("scripted/x", {"script": str(script), "dialect": "acme-ask"})
+    assert fault.value.where == "--dialect"
+
+
+def test_a_run_on_recorded_calls_records_the_dialect(install: Any) -> None:
+    install()
+    settings = Settings(cassette="replay", tape=b"calls", dialects=("acme-ask",))
+    assert ModelPlan("m", settings).record()["upstreams"] == {"acme-ask": ""}
+    with pytest.raises(UsageFault, match="there is no dialect 'acme-none'"):
+        Settings(dialects=("acme-none",))

@@ -57,9 +57,10 @@ class ModelPlan:
     def record(self) -> dict[str, Any]:
         """The record of it in the manifest: everything except the key."""
         gateway = self.gateway
+        endpoints = dict.fromkeys(gateway.dialects, "") | {name: one.url for name, one in gateway.upstreams.items()}
         return {
             "name": self.name,
-            "upstreams": {dialect: upstream.url for dialect, upstream in sorted(gateway.upstreams.items())},
+            "upstreams": dict(sorted(endpoints.items())),
             "models": dict(sorted(gateway.models.items())),
             "script": _digest(gateway.script),
             "cassette": gateway.cassette,

@@ -18,13 +18,14 @@ from proctor.conduct.session.agent_selection import asked_agent, kind_of, requir
 from proctor.conduct.session.model_options import dialects_of, plan_model, settings_of_model
 from proctor.contract.model import Contract
 from proctor.execute.agents.agent_file import parse_agent
-from proctor.execute.agents.interface import REASONS, Agent, AgentContext, AgentDescription, AgentRequest, Ending
+from proctor.execute.agents.interface import Agent, AgentContext, AgentDescription, AgentRequest, Ending
 from proctor.execute.agents.options import option_name
 from proctor.execute.agents.registry import (
     NO_MODEL,
     PLUG_INS,
     WITHOUT_MODEL,
     description_problems,
+    ending_problems,
     make_agent,
     table_of,
 )
@@ -88,8 +89,9 @@ class PlugIn:
         """Let the agent act; :class:`InfrastructureFault` for an error in its code."""
         with self._table.at_work(self._kind, Interrupted):
             ending = self._agent.act(scene)
-        if not isinstance(ending, Ending) or ending.reason not in REASONS or not isinstance(ending.patch, bytes | None):
-            raise self._table.failed(self._kind, "act() does not return a valid Ending")
+        problem = next(ending_problems(ending, self.needs_sandbox), "")
+        if problem:
+            raise self._table.failed(self._kind, f"act() returns {problem}")
         return ending
 
 

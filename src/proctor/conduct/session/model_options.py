@@ -160,7 +160,8 @@ def plan_model(model: str, options: Mapping[str, str]) -> ModelPlan | None:
     }
     wait = int(options["provider_wait"]) if "provider_wait" in options else None
     if tape is not None:
-        return ModelPlan(name, Settings(**common), redact, wait)
+        of_packages = tuple(one for one in dialects_of(model, options) if one not in ALL_DIALECTS)
+        return ModelPlan(name, Settings(dialects=of_packages, **common), redact, wait)
     script = options.get("script", "")
     if (provider == SCRIPTED) != bool(script):
         raise UsageFault("a script answers for the provider 'scripted'", hint="--model scripted/NAME --script FILE")
@@ -169,6 +170,10 @@ def plan_model(model: str, options: Mapping[str, str]) -> ModelPlan | None:
         if useless:
             hint = "PROVIDER/NAME=VALUE gives a value for one model of several"
             raise UsageFault("a scripted model has no endpoint and no key", where=option_name(useless), hint=hint)
+        if not set(dialects_of(model, options)) <= set(ALL_DIALECTS):
+            known = ", ".join(ALL_DIALECTS)
+            problem = f"a scripted model does not speak {options['dialect']!r}, a dialect of a package"
+            raise UsageFault(problem, where=option_name("dialect"), hint=f"it speaks {known}")
         return ModelPlan(name, Settings(script=_script(script), **common), redact, wait)
     return ModelPlan(name, Settings(upstreams=_upstreams(provider, options, Upstream), **common), redact, wait)
 

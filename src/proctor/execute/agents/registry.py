@@ -20,11 +20,11 @@ from proctor.execute.agents.adapters.adapter_registry import PLUG_INS as ADAPTER
 from proctor.execute.agents.adapters.adapter_registry import adapter_names, is_adapted
 from proctor.execute.agents.adapters.interface import Adapter
 from proctor.execute.agents.command_agent import CommandAgent
-from proctor.execute.agents.interface import Agent, AgentDescription, AgentRequest
+from proctor.execute.agents.interface import REASONS, Agent, AgentDescription, AgentRequest, Ending
 from proctor.execute.agents.options import NO_OPTIONS
 from proctor.execute.agents.patch_agent import NoopAgent, PatchAgent
 from proctor.execute.agents.resolve_options import WithOptions, require_options
-from proctor.execute.sandbox.interface import Mount, check_target
+from proctor.execute.sandbox.interface import Mount, Output, check_target
 
 
 def check_agent(agent: Any, kind: str) -> Agent:
@@ -66,6 +66,29 @@ def description_problems(description: Any) -> Iterator[str]:
         yield "describe().settings does not map strings to strings"
     elif not _is_canonical(dict(settings)):
         yield "describe().settings has a name that is not ASCII or a value that is not valid Unicode"
+
+
+def ending_problems(ending: Any, needs_sandbox: bool) -> Iterator[str]:
+    """What keeps the ending that an agent returns from being recorded."""
+    if not isinstance(ending, Ending):
+        yield f"a {type(ending).__name__}, not an Ending"
+        return
+    if ending.reason not in REASONS:
+        yield f"an Ending whose reason is not one of {', '.join(REASONS)}"
+    code: Any = ending.exit_code
+    if code is not None and not (type(code) is int and abs(code) < 1 << 31):
+        yield "an Ending whose exit_code is neither a whole number nor None"
+    patch: Any = ending.patch
+    problem: Any = ending.problem
+    trajectory: Any = ending.trajectory
+    if patch is not None and not isinstance(patch, bytes):
+        yield "an Ending whose patch is neither bytes nor None"
+    elif patch is not None and needs_sandbox:
+        yield "an Ending with a patch, but the patch of an agent in a sandbox is what it leaves in /workspace"
+    if not isinstance(problem, str) or not _is_canonical(problem):
+        yield "an Ending whose problem is not text"
+    if not isinstance(trajectory, Output | None):
+        yield "an Ending whose trajectory is neither an Output nor None"
 
 
 def _mount_problems(mounts: Any) -> Iterator[str]:

@@ -143,9 +143,11 @@ class Settings:
     secrets: tuple[str, ...] = ()
     redaction_key: bytes = b""
     limits: Limits = Limits()
+    dialects: tuple[str, ...] = ()
+    """Dialects of packages in which recorded calls are replayed: a cassette has no upstreams."""
 
     def __post_init__(self) -> None:
-        unknown = sorted(set(self.upstreams) - set(DIALECT_NAMES))
+        unknown = sorted({*self.upstreams, *self.dialects} - set(DIALECT_NAMES))
         unknown = [name for name in unknown if name not in registered_names(DIALECTS)]
         if unknown:
             raise UsageFault(f"there is no dialect {unknown[0]!r}", hint=f"one of {', '.join(DIALECT_NAMES)}")
@@ -168,6 +170,11 @@ class Settings:
     def _one_of(self, name: str, allowed: tuple[str, ...]) -> None:
         if getattr(self, name) not in allowed:
             raise UsageFault(f"{name} must be one of {', '.join(allowed)}")
+
+    @property
+    def of_packages(self) -> tuple[str, ...]:
+        """The dialects of installed packages that requests may be made in."""
+        return tuple(name for name in (*self.upstreams, *self.dialects) if name not in DIALECT_NAMES)
 
     @property
     def keys(self) -> tuple[bytes, ...]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from proctor.execute.gateway.dialects.dialect_routes import DIALECTS, PLUG_INS, find_dialect, likely, listing, route
+from proctor.execute.gateway.dialects.dialect_routes import PLUG_INS, find_dialect, likely, listing, route
 from proctor.execute.gateway.dialects.interface import GENERATE, MODELS, Refused, Route
 from proctor.execute.gateway.forwarded_request import prepare
 from proctor.execute.gateway.gateway_state import GatewayState
@@ -29,7 +29,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import TypeVar
 
-from proctor.base.errors import InfrastructureFault
+from proctor.base.errors import InfrastructureFault, ProctorError
 from proctor.execute.gateway.gateway_settings import Settings
 from proctor.execute.gateway.model_cassette import ModelCassette, dump, load
 from proctor.execute.gateway.model_events import Keep, ModelEventRecorder, Record
@@ -137,9 +137,9 @@ class Server:
     async def _handle(self, request: web.Request) -> web.StreamResponse:
         package = self._dialect_of_package()
         try:
-            with PLUG_INS.at_work(package) if package else nullcontext():
+            with PLUG_INS.at_work(package, asyncio.CancelledError, GeneratorExit) if package else nullcontext():
                 return await self._serve(request)
-        except InfrastructureFault as fault:
+        except ProctorError as fault:
             self._state.recorder.problem = self._state.recorder.problem or fault
             return self._error("chat", Refused("closed", "the record of this run is closed", 503))
         finally:
@@ -147,14 +147,14 @@ class Server:
 
     def _dialect_of_package(self) -> str:
         """The dialect of an installed package that the model is talked to in; its errors are faults of the package."""
-        return next((name for name in self._state.settings.upstreams if name not in DIALECTS), "")
+        return next(iter(self._state.settings.of_packages), "")
 
     async def _serve(self, request: web.Request) -> web.StreamResponse:
         self._silent.discard(request.protocol)
         state = self._state
         if state.recorder.problem is not None:
             return self._error(likely(request.path).name, Refused("closed", "the record of this run is closed", 503))
-        found = route(request.method, request.path, state.settings.upstreams)
+        found = route(request.method, request.path, state.settings.of_packages)
         dialect = found.dialect if found is not None else likely(request.path).name
         number = state.next_number()
         body = b""

@@ -15,6 +15,7 @@ import subprocess
 import threading
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from types import TracebackType
 from typing import Self
 
@@ -24,6 +25,10 @@ from proctor.execute.sandbox.interface import Command, CommandLost, CommandResul
 
 CHUNK_BYTES = 1 << 16
 LOOK_SECONDS = 0.05
+HOST_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+VARIABLE = "PROCTOR_VARIABLE_"
+"""What the names begin with under which the variables of a command reach the inside."""
+
 AFTER_SECONDS = 1.0
 """How long output is read after a command has ended, while a process that it left behind holds a pipe."""
 
@@ -47,12 +52,20 @@ class CommandSandbox:
         self._cpu_ns = 0
 
     def command_line(self, command: Command) -> Sequence[str]:
-        """The command line that runs ``command`` inside. All that it starts ends when its first process is killed."""
+        """The command line that runs ``command`` inside. All that it starts ends when its first process is killed.
+
+        It must hand its variables on to the command: they become the command's environment inside.
+        """
         raise NotImplementedError
 
     def host_environment(self, command: Command) -> dict[str, str]:
-        """The variables of that command line on the host."""
-        return dict(command.environment)
+        """The variables of that command line on the host.
+
+        An agent may choose those of a command, and the programs that open the sandbox run outside of it: they get them
+        under names that mean nothing to a loader or a shell.
+        """
+        pairs = enumerate(command.environment.items())
+        return {"PATH": HOST_PATH, **{f"{VARIABLE}{number}": f"{name}={value}" for number, (name, value) in pairs}}
 
     @property
     def alive(self) -> bool:
@@ -64,9 +77,10 @@ class CommandSandbox:
         streams = _Stream(command.output_bytes), _Stream(command.output_bytes)
         with self._turn:
             self._check_open()
+            line = list(self.command_line(_with_variables(command)))
             try:
                 process = subprocess.Popen(
-                    list(self.command_line(command)),
+                    line,
                     stdin=subprocess.PIPE if ends is None else ends[0],
                     stdout=subprocess.PIPE if ends is None else ends[1],
                     stderr=subprocess.PIPE,
@@ -203,6 +217,15 @@ class CommandSandbox:
     def _check_open(self) -> None:
         if self._closed:
             raise InfrastructureFault("the sandbox is closed")
+
+
+def _with_variables(command: Command) -> Command:
+    """``command``, begun inside by a shell that gives it its own variables and no others."""
+    variables = " ".join(f'"${VARIABLE}{number}"' for number in range(len(command.environment)))
+    # To env, a program with an equals sign in its name would be one more variable.
+    program = """/bin/sh -c 'exec "$@"' sh "$@\"""" if "=" in command.arguments[0] else '"$@"'
+    script = f"exec /usr/bin/env -i -- {variables} {program}"
+    return replace(command, arguments=("/bin/sh", "-c", script, "sh", *command.arguments))
 
 
 class _Stream:

@@ -14,6 +14,7 @@ from proctor.base.canonical import NotCanonical, canonical
 from proctor.base.entry_points import SANDBOXES, PlugIns, lacks_methods, not_callable
 from proctor.contract.model import SANDBOXES as BUILT_IN
 from proctor.contract.model import Contract
+from proctor.execute.sandbox.checked_sandbox import CheckedBackend
 from proctor.execute.sandbox.interface import SandboxBackend
 
 Maker = Callable[[Path], SandboxBackend]
@@ -33,7 +34,7 @@ def load_backend(name: str, directory: Path) -> SandboxBackend:
         problem = next(backend_problems(backend, name), "")
     if problem:
         raise PLUG_INS.at_fault(name, problem)
-    return backend
+    return CheckedBackend(backend, PLUG_INS)
 
 
 def backend_problems(backend: Any, name: str) -> Iterator[str]:

@@ -36,8 +36,7 @@ only-include = ["{module}.py"]
 _ADAPTER = '''\
 """An adapter of Proctor for {name}: how it is installed, started and pointed at its model."""
 
-from proctor.execute.agents.adapters.interface import Adapter, Launch, Order, Recipe, {helper}
-from proctor.execute.agents.command_agent import model_variables
+from proctor.plugins import Adapter, Launch, Order, Recipe, model_variables, {helper}
 
 
 def launch(order: Order) -> Launch:
@@ -78,22 +77,11 @@ _TEST = '''\
 """Run with: python -m pytest"""
 
 from {module} import ADAPTER
-from proctor.execute.agents.adapters.interface import Order
-from proctor.execute.agents.adapters.adapter_registry import adapter_problems, launch_problems
-from proctor.execute.agents.interface import ModelAccess
+from proctor.testing import AdapterSuite
 
 
-def test_the_adapter_is_complete() -> None:
-    assert list(adapter_problems(ADAPTER, "{name}")) == []
-
-
-def test_the_agent_is_given_its_task_and_its_model_in_every_dialect() -> None:
-    for dialect in ADAPTER.dialects:
-        launch = ADAPTER.launch(Order("Fix the parser.", ModelAccess("http://127.0.0.1:8080", "some-model"), dialect))
-        assert list(launch_problems(launch)) == []
-        said = [*launch.arguments, *launch.environment.values(), *launch.files.values()]
-        for text in ("Fix the parser.", "http://127.0.0.1:8080", "some-model"):
-            assert any(text in one for one in said), text
+class TestAdapter(AdapterSuite):
+    name, adapter = "{name}", ADAPTER
 '''
 
 _README = """\

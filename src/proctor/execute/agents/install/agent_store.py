@@ -221,10 +221,12 @@ class AgentStore:
             ) from None
 
     def _earlier(self, adapter: Installable, name: str) -> AgentLock | None:
-        """The lock of an earlier installation of the same version, from the record ``name``."""
+        """The lock of an earlier installation of all that the adapter pins, from the record ``name``."""
         record = self._record(name)
         lock = read_lock(record["lock"], str(self._path(name))) if record else None
-        return lock if lock and lock.version == adapter.recipe.version else None
+        if lock is None or lock.version != adapter.recipe.version or not pins_all(adapter.recipe, lock):
+            return None
+        return lock
 
     def _resolve(self, adapter: Installable, notify: Notify) -> AgentLock:
         recipe = adapter.recipe
@@ -285,6 +287,19 @@ class AgentStore:
 def _check(adapter: Installable, lock: AgentLock) -> None:
     if lock.agent != adapter.name or lock.registry != adapter.recipe.registry:
         raise UsageFault(f"the lock is for {lock.agent}, not for {adapter.name}")
+
+
+def pins_all(recipe: Recipe, lock: AgentLock) -> bool:
+    """Whether ``lock`` has each release that ``recipe`` names; the adapter may name another one than before."""
+    separator = "@" if recipe.registry == "npm" else "=="
+    held = {(_comparable(one.name), one.version) for one in lock.releases}
+    named = (package.rpartition(separator) for package in recipe.packages[1:])
+    return all((_comparable(name), version) in held for name, _, version in named)
+
+
+def _comparable(name: str) -> str:
+    """The name of a release as registries compare it: without extras, case, and kinds of separators."""
+    return re.sub(r"[-_.]+", "-", name.partition("[")[0]).lower()
 
 
 def _pinned(adapter: Installable, lock: AgentLock) -> tuple[str, ...]:

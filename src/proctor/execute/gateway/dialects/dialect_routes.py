@@ -12,6 +12,7 @@ from proctor.base.entry_points import DIALECTS as DIALECT_GROUP
 from proctor.base.entry_points import PlugIns, lacks_methods
 from proctor.execute.gateway.dialects.anthropic import Anthropic
 from proctor.execute.gateway.dialects.chat import Chat
+from proctor.execute.gateway.dialects.checked_dialect import CheckedDialect
 from proctor.execute.gateway.dialects.gemini import Gemini
 from proctor.execute.gateway.dialects.interface import Dialect, Refused, Route
 from proctor.execute.gateway.dialects.responses import Responses
@@ -34,8 +35,8 @@ PLUG_INS: PlugIns[Dialect] = PlugIns(DIALECT_GROUP, "dialect", DIALECTS, dialect
 
 @cache
 def find_dialect(name: str) -> Dialect:
-    """The dialect ``name``."""
-    return DIALECTS.get(name) or PLUG_INS.require(name)
+    """The dialect ``name``; one of a package is checked at each call."""
+    return DIALECTS.get(name) or CheckedDialect(PLUG_INS.require(name), PLUG_INS)
 
 
 def route(method: str, path: str, others: Iterable[str] = ()) -> Route | None:

@@ -8,12 +8,12 @@ decides is checked. If its code fails, it is not asked again and the run becomes
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from proctor.base.canonical import NotCanonical, canonical
 from proctor.base.dataclass_fields import EMPTY
-from proctor.base.entry_points import BREAKERS, PlugIns, lacks_methods, not_callable
+from proctor.base.entry_points import BREAKERS, PlugIns, SlowCalls, lacks_methods, not_callable
 from proctor.base.errors import InfrastructureFault
 from proctor.contract.policy import is_own_code
 from proctor.execute.monitor.breakers.breaker_settings import Settings
@@ -196,12 +196,13 @@ class CheckedBreaker:
     name: str
     breaker: Breaker
     fault: str = ""
+    slow: SlowCalls = field(default_factory=SlowCalls)
 
     def see(self, event: Event) -> tuple[Trip, ...]:
         if self.fault:
             return ()
         try:
-            with PLUG_INS.at_work(self.name):
+            with PLUG_INS.at_work(self.name, slow=self.slow):
                 trips = self.breaker.see(event)
                 problem = next(trips_problems(trips, self.name, event.seq), "")
             if not problem:
