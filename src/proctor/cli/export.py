@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+
 import click
 
-from proctor.author.export.export_folder import export_contracts, export_runs, losses_by_code, require_new_folder
+from proctor.author.export.export_folder import export_contracts, export_runs, require_new_folder
 from proctor.author.export.export_record import ExportRecord
 from proctor.author.export.image_names import require_digest
 from proctor.author.export.interface import Exported
@@ -154,10 +155,10 @@ def _report(record: ExportRecord, out: Path, json_: bool) -> None:
     if json_:
         print_record(to_json(record))
         return
-    rows = [
-        [code, _subjects(record, [loss.subject for loss in losses]), loss_sentence(code, losses[0].values)]
-        for code, losses in losses_by_code(record).items()
-    ]
+    found: dict[tuple[str, str], list[str]] = {}
+    for loss in record.losses:
+        found.setdefault((loss.code, loss_sentence(loss.code, loss.values)), []).append(loss.subject)
+    rows = [[code, _subjects(record, names), text] for (code, text), names in found.items()]
     print_table(["LOST", "OF", "WHAT"], rows)
     warning = contents_sentence(record.contains)
     if warning:
@@ -167,7 +168,7 @@ def _report(record: ExportRecord, out: Path, json_: bool) -> None:
 
 
 def _subjects(record: ExportRecord, names: Sequence[str]) -> str:
-    """The subject of a loss if it is one of several, else how many there are."""
-    if len(record.subjects) == 1:
-        return names[0]
-    return "all" if len(names) == len(record.subjects) else ", ".join(names[:2]) + (", ..." if len(names) > 2 else "")
+    """What loses something: all subjects, one, or the first of several."""
+    if len(names) == len(record.subjects):
+        return names[0] if len(names) == 1 else "all"
+    return names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1} more"

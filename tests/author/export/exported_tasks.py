@@ -1,4 +1,4 @@
-"""Runs exported tasks as their peers would, in bubblewrap in the place of a container: the same files at the same paths."""
+"""Runs exported tasks as their peers would: in bubblewrap in the place of a container, with the same paths."""
 
 from __future__ import annotations
 

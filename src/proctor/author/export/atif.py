@@ -1,8 +1,8 @@
 """Agent Trajectory Interchange Format v1.8: one trajectory for each run.
 
 A message is a step, in the order of the record. The results of tools are observations of the step that called them. A
-run without a model has the commands that the harness ran as steps, with no model call. Alerts, interventions and acts of
-operators have no place among steps: they are in ``extra`` of the trajectory.
+run without a model has the commands that the harness ran as steps, with no model call. Alerts, interventions and acts
+of operators have no place among steps: they are in ``extra`` of the trajectory.
 """
 
 from __future__ import annotations

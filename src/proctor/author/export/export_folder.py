@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path, PurePosixPath
 
 from proctor import __version__
@@ -17,7 +18,7 @@ from proctor.author.export.export_record import (
     ExportRecord,
     ExportSubject,
 )
-from proctor.author.export.interface import ContractFormat, Exported, ExportedFile, RunFormat
+from proctor.author.export.interface import ContractFormat, Exported, ExportedFile, Format, RunFormat
 from proctor.author.export.recorded_run import RecordedRun
 from proctor.author.export.task_material import TaskMaterial
 from proctor.base.canonical import canonical
@@ -59,7 +60,7 @@ def export_contracts(
             text = ExportedFile(f"{exported.folder}/{README}", readme(exported, task).encode())
             files += _write(folder, (text,))
         subjects.append(ExportSubject(kind="contract", name=name, id=task.content_id))
-        done.append(Exported(exported.subject, (), exported.losses, exported.folder, exported.ids))
+        done.append(replace(exported, files=()))
     files += _write(folder, form.index(done))
     return _finish(folder, form, form.contains, subjects, done, files)
 
@@ -77,7 +78,7 @@ def export_runs(form: RunFormat, runs: Sequence[RecordedRun], folder: Path) -> E
 
 def _finish(
     folder: Path,
-    form: ContractFormat | RunFormat,
+    form: Format,
     contains: tuple[str, ...],
     subjects: Sequence[ExportSubject],
     done: Iterable[Exported],
@@ -125,11 +126,3 @@ def _described(path: Path, name: str) -> ExportFile:
             state.update(part)
             size += len(part)
     return ExportFile(path=name, sha256=state.hexdigest(), bytes=size)
-
-
-def losses_by_code(record: ExportRecord) -> Mapping[str, list[ExportLoss]]:
-    """The losses of an export by code, in the order in which they appear."""
-    found: dict[str, list[ExportLoss]] = {}
-    for loss in record.losses:
-        found.setdefault(loss.code, []).append(loss)
-    return found

@@ -1,8 +1,8 @@
 """Harbor tasks (schema_version 1.4): one folder for each contract.
 
 The verifier is separate: an image of its own with the judge's files, without network, to which Harbor uploads the
-declared artefact ``/workspace``. So no file that an agent leaves elsewhere reaches it. Both images are built from a base
-image by digest. The solution is a patch as files: no tool besides tar is needed.
+declared artefact ``/workspace``. So no file that an agent leaves elsewhere reaches it. Both images are built from a
+base image by digest. The solution is a patch as files: no tool besides tar is needed.
 """
 
 from __future__ import annotations

@@ -30,10 +30,20 @@ NO_MODEL = "none/none"
 """The model of a run without one, as Inspect names it."""
 
 STOPS = {
-    **{"stop": "stop", "end_turn": "stop", "STOP": "stop", "completed": "stop", "stop_sequence": "stop"},
-    **{"tool_calls": "tool_calls", "tool_use": "tool_calls", "function_call": "tool_calls"},
-    **{"length": "max_tokens", "max_tokens": "max_tokens", "MAX_TOKENS": "max_tokens"},
-    **{"max_output_tokens": "max_tokens", "content_filter": "content_filter", "refusal": "content_filter"},
+    "stop": "stop",
+    "end_turn": "stop",
+    "STOP": "stop",
+    "completed": "stop",
+    "stop_sequence": "stop",
+    "tool_calls": "tool_calls",
+    "tool_use": "tool_calls",
+    "function_call": "tool_calls",
+    "length": "max_tokens",
+    "max_tokens": "max_tokens",
+    "MAX_TOKENS": "max_tokens",
+    "max_output_tokens": "max_tokens",
+    "content_filter": "content_filter",
+    "refusal": "content_filter",
 }
 
 

@@ -94,23 +94,39 @@ class ExportedFile:
 
 @dataclass(frozen=True)
 class Exported:
-    """The files of one contract or run; ``folder`` is where they belong if they are a folder of their own."""
+    """The files of one contract or run, and what they lack.
+
+    ``folder`` is where the files belong if they are a folder of their own, and ``row`` a line about the subject in a
+    file about all of them.
+    """
 
     subject: str
     files: tuple[ExportedFile, ...]
     losses: tuple[Loss, ...]
     folder: str = ""
-    ids: Mapping[str, str] = field(default_factory=dict)
+    row: str = ""
 
 
-class ContractFormat(Protocol):
+class Format(Protocol):
+    """What formats of contracts and of runs have in common: a name, and the version of the other tool's format."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def version(self) -> str: ...
+
+
+class ContractFormat(Format, Protocol):
     """A format of tasks."""
 
-    name: str
-    version: str
-    contains: tuple[str, ...]
-    readme: bool
-    """Whether each task has a README.md, which is written with the sentences of its losses."""
+    @property
+    def contains(self) -> tuple[str, ...]:
+        """What an exported task contains that no agent may see."""
+
+    @property
+    def readme(self) -> bool:
+        """Whether each task has a README.md, which is written with the sentences of its losses."""
 
     def export(self, task: TaskMaterial, image: str) -> Exported:
         """One contract as a task that runs in ``image``."""
@@ -119,11 +135,8 @@ class ContractFormat(Protocol):
         """The files about all tasks together."""
 
 
-class RunFormat(Protocol):
+class RunFormat(Format, Protocol):
     """A format of runs."""
-
-    name: str
-    version: str
 
     def export(self, runs: Sequence[RecordedRun]) -> tuple[Exported, ...]:
         """The runs, each with its losses."""

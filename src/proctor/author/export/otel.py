@@ -132,9 +132,7 @@ def _agent_span(run: RecordedRun, trace: str, root: str) -> dict[str, Any]:
     }
 
 
-def _chat_span(
-    run: RecordedRun, call: ModelCall, messages: Sequence[Message], trace: str, root: str
-) -> dict[str, Any]:
+def _chat_span(run: RecordedRun, call: ModelCall, messages: Sequence[Message], trace: str, root: str) -> dict[str, Any]:
     attributes: dict[str, Any] = {
         "gen_ai.operation.name": "chat",
         "gen_ai.provider.name": _provider(run, call),

@@ -136,7 +136,10 @@ class Notice:
     def record(self) -> dict[str, Any]:
         """The notice as data."""
         return {
-            **{"seq": self.seq, "time": iso(self.t), "actor": self.actor, "type": self.type},
+            "seq": self.seq,
+            "time": iso(self.t),
+            "actor": self.actor,
+            "type": self.type,
             "payload": dict(self.payload),
         }
 

@@ -1,8 +1,8 @@
 """SWE-bench task repository 5: one folder for each contract, and the same instances as JSON lines.
 
-The image is built from a base image by digest, the tree of the base and what setup left. ``eval.sh`` contains the judge's
-program and files as an archive, because the image is the agent's too: nothing of the judge may be in it. The program
-prints one line for each listed test between the two marks, in the form that the parser for pytest reads.
+The image is built from a base image by digest, the tree of the base and what setup left. ``eval.sh`` contains the
+judge's program and files as an archive, because the image is the agent's too: nothing of the judge may be in it. The
+program prints one line for each listed test between the two marks, in the form that the parser for pytest reads.
 """
 
 from __future__ import annotations
@@ -38,6 +38,7 @@ SPLIT = "test"
 PARSER = "parse_log_pytest"
 START, END = ">>>>> Start Test Output", ">>>>> End Test Output"
 FOLDER = "/tmp/proctor-verifier"
+ARCHIVE = f"{FOLDER}/verifier.tar.bz2"
 LINE = 76
 
 
@@ -79,10 +80,10 @@ def eval_script(task: TaskMaterial) -> str:
             "#!/bin/bash",
             "set -uxo pipefail",
             f"rm -rf {FOLDER} && mkdir -p {FOLDER}",
-            f"base64 -d > {FOLDER}/verifier.tar.bz2 <<'END_OF_VERIFIER'",
+            f"base64 -d > {ARCHIVE} <<'END_OF_VERIFIER'",
             *lines,
             "END_OF_VERIFIER",
-            f"""python3 -c "import tarfile; tarfile.open('{FOLDER}/verifier.tar.bz2').extractall('{FOLDER}')" """.strip(),
+            f"python3 -I -c \"import tarfile; tarfile.open('{ARCHIVE}').extractall('{FOLDER}')\"",
             f": '{START}'",
             f"python3 -E -s {FOLDER}/verify.py {FOLDER} --lines",
             f": '{END}'",
@@ -157,12 +158,12 @@ class SwebenchTasks:
         instance = {**row, **columns, "hints_text": "", **{kind: json.dumps(ids) for kind, ids in lists.items()}}
         losses = (*task_losses(task, image, ()), *_losses(task))
         line = json.dumps(instance, sort_keys=True)
-        return Exported(task.contract.name, tuple(files), losses, ids={"instance": line})
+        return Exported(task.contract.name, tuple(files), losses, row=line)
 
     def index(self, tasks: Sequence[Exported]) -> tuple[ExportedFile, ...]:
         """The description of the repository, and the instances as lines."""
         about = yaml.safe_dump({"datasets": [DATASET], "splits": [SPLIT]}, sort_keys=True)
-        lines = "".join(one.ids["instance"] + "\n" for one in tasks)
+        lines = "".join(one.row + "\n" for one in tasks)
         return (ExportedFile("instances.jsonl", lines.encode()), ExportedFile("sweb.yaml", about.encode()))
 
 

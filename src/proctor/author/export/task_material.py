@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import stat
 import tarfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from io import BytesIO
@@ -87,7 +87,8 @@ def task_material(prepared: PreparedBase, scratch: Path) -> TaskMaterial:
     contract = prepared.contract
     _require_exportable(contract)
     base = base_stack(prepared.layers)
-    solution = reference_patch(prepared, scratch)
+    given = reference_patch(prepared, scratch)
+    solved = apply_patch(given, base.file, scratch=scratch)
     hidden = {
         check.id: [file for one in check.hidden for file in hidden_files(one, contract, prepared.inputs)]
         for check in contract.checks
@@ -101,10 +102,10 @@ def task_material(prepared: PreparedBase, scratch: Path) -> TaskMaterial:
         briefing=brief(contract),
         environment=dict(prepared.environment),
         root_digest=prepared.root_digest,
-        solution=solution,
-        solved=apply_patch(solution, base.file, scratch=scratch),
+        solution=given if given.startswith(b"diff --git ") else _patch_of(solved, base, scratch),
+        solved=solved,
         hidden=hidden,
-        test_patch=_patch_of(texts, base, scratch),
+        test_patch=_patch_of(Application(texts, ()), base, scratch),
         untold=untold,
         guarded=guarded,
         products=products,
@@ -189,29 +190,30 @@ def _add_placed(archive: tarfile.TarFile, contract: Contract) -> None:
         _add(archive, os.fsencode(placed.to.lstrip("/")), mode, path.read_bytes())
 
 
-def _texts(hidden: dict[str, list[File]]) -> tuple[dict[bytes, tuple[int, bytes]], tuple[str, ...]]:
+def _texts(hidden: Mapping[str, list[File]]) -> tuple[tuple[File, ...], tuple[str, ...]]:
     """The hidden files of all checks as text, and the names of those that a patch in UTF-8 cannot hold."""
-    texts: dict[bytes, tuple[int, bytes]] = {}
-    untold: list[str] = []
-    for files in hidden.values():
-        for path, mode, data in files:
-            try:
-                path.decode("utf-8"), data.decode("utf-8")
-            except UnicodeDecodeError:
-                untold.append(os.fsdecode(path))
-                continue
-            texts[path] = (mode, data)
-    return texts, tuple(sorted(set(untold)))
+    texts: dict[bytes, File] = {}
+    untold: set[str] = set()
+    for path, mode, data in (file for files in hidden.values() for file in files):
+        try:
+            (path + b"\n" + data).decode("utf-8")
+        except UnicodeDecodeError:
+            untold.add(os.fsdecode(path))
+            continue
+        texts[path] = (path, mode, data)
+    return tuple(sorted(texts.values())), tuple(sorted(untold))
 
 
-def _patch_of(after: dict[bytes, tuple[int, bytes]], base: Stack, scratch: Path) -> bytes:
-    """The patch that puts files in place."""
+def _patch_of(change: Application, base: Stack, scratch: Path) -> bytes:
+    """The patch that makes these changes to the base, in the form of git."""
+    after = {path: (mode, data) for path, mode, data in change.writes}
     changes = []
-    for path, (mode, data) in sorted(after.items()):
+    for path in sorted({*after, *change.removals}):
         before = base.file(path)
-        if before != (mode, data):
+        if before != after.get(path):
             old = entry_with(path, *before) if before else None
-            changes.append(Change(path, "modified" if old else "added", old, entry_with(path, mode, data)))
+            new = entry_with(path, *after[path]) if path in after else None
+            changes.append(Change(path, "modified" if old and new else "added" if new else "deleted", old, new))
     return make_patch(Changes(tuple(changes)), base.read, lambda path: after[path][1], scratch=scratch)
 
 

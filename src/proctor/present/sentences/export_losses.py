@@ -54,19 +54,19 @@ SENTENCES: Sentences = {
         f"A commit: the repository is an archive ({said['kind']}), and its digest is in the place of a commit."
     ),
     "no-inverted-tests": lambda said: (
-        f"Inverted tests of {names(said['checks'])}: a success is not confirmed, so forged results can pass."
+        f"Inverted tests (checks: {names(said['checks'])}): a success is not confirmed, so forged results can pass."
     ),
     "no-sentinels": lambda said: (
-        f"Sentinels of {names(said['checks'])}: nothing shows whether code under test wrote the results itself."
+        f"Sentinels (checks: {names(said['checks'])}): nothing shows whether code under test wrote the results itself."
     ),
     "notes": lambda said: f"Notes of the contract: {names([FIELDS.get(one, one) for one in said['fields']])}.",
     "notices": lambda said: f"{number_of(said['notices'], 'alert, intervention or act of an operator')}.".replace(
         "alert, intervention or act of an operators", "alerts, interventions and acts of operators"
     ),
     "obligations": lambda said: "The rules for the agent: the problem statement has the task only.",
-    "one-attempt": lambda said: f"Repeated attempts of {names(said['checks'])}: each check runs once.",
+    "one-attempt": lambda said: f"Repeated attempts (checks: {names(said['checks'])}): each check runs once.",
     "one-tree": lambda said: (
-        f"A fresh copy for each check: {names(said['checks'], 6)} run one after the other in one tree."
+        f"A fresh copy for each check: the checks {names(said['checks'], 6)} run one after the other in one tree."
     ),
     "optional-checks": lambda said: f"Checks that do not decide: {names(said['checks'])}.",
     "other-history": lambda said: (
@@ -105,8 +105,8 @@ SENTENCES: Sentences = {
     ),
     "status": lambda said: f"The status {said['status']}: the run has no verdict and is reported as an error.",
     "steering": lambda said: (
-        f"Steering tables and modules of the standard library: {number_of(said['restored'], 'file')} of the base are "
-        "restored whole, but tables in pyproject.toml, setup.cfg, tox.ini and package.json are not."
+        "The repair of steering tables in pyproject.toml, setup.cfg, tox.ini and package.json, and of files that hide "
+        f"a module of the standard library. Whole files are restored ({said['restored']} in the base)."
     ),
     "test-patch-without": lambda said: (
         f"Hidden files that are no text, in test.patch: {names(said['files'])}. The evaluation has them."

@@ -1,8 +1,8 @@
 """Judge the tree in an exported task: restore guarded files, place hidden files, run the checks, read their results.
 
 It runs as ``verify.py FOLDER`` with ``checks.json`` and ``files.tar`` in the folder. ``--lines`` prints one line
-``PASSED ID`` or ``FAILED ID`` for each listed test, ``--reward FILE`` writes ``{"reward": 1}`` or 0, and both need every
-mandatory check to pass. The exit code is 0 if all passed and 1 otherwise.
+``PASSED ID`` or ``FAILED ID`` for each listed test. ``--reward FILE`` writes ``{"reward": 1}`` if every check passed,
+and 0 otherwise. The exit code is 0 if all passed and 1 otherwise.
 
 What the checks print is shown with a bar before each line, so that no output of code under test is read as a result.
 Results are read from files only. Code under test runs with the rights of this program: see the README of the task.
