@@ -62,7 +62,7 @@ def judge_harbor_task(task: Path, place: Path, *, solved: bool, change: str = ""
     return int(value["reward"])
 
 
-def swebench_log(task: Path, place: Path, *, patch: str) -> str:
+def swebench_log(task: Path, place: Path, *, patch: bytes) -> str:
     """The log of ``eval.sh`` after a patch was applied in the way of the harness."""
     container = Container(place)
     place.mkdir(parents=True)
@@ -71,7 +71,7 @@ def swebench_log(task: Path, place: Path, *, patch: str) -> str:
     container.copy("tests", task)
     if patch:
         (place / "tmp").mkdir(exist_ok=True)
-        (place / "tmp" / "patch.diff").write_text(patch)
+        (place / "tmp" / "patch.diff").write_bytes(patch)
         done = container.run("git", "apply", "--verbose", "/tmp/patch.diff", directory="/testbed")
         assert done.returncode == 0, done.stderr
     done = container.run("/bin/bash", "-c", "exec /bin/bash /tests/eval.sh 2>&1", directory="/testbed")

@@ -60,8 +60,10 @@ SENTENCES: Sentences = {
         f"Sentinels (checks: {names(said['checks'])}): nothing shows whether code under test wrote the results itself."
     ),
     "notes": lambda said: f"Notes of the contract: {names([FIELDS.get(one, one) for one in said['fields']])}.",
-    "notices": lambda said: f"{number_of(said['notices'], 'alert, intervention or act of an operator')}.".replace(
-        "alert, intervention or act of an operators", "alerts, interventions and acts of operators"
+    "notices": lambda said: (
+        "1 alert, intervention or act of an operator."
+        if said["notices"] == 1
+        else f"{said['notices']:,} alerts, interventions and acts of operators."
     ),
     "obligations": lambda said: "The rules for the agent: the problem statement has the task only.",
     "one-attempt": lambda said: f"Repeated attempts (checks: {names(said['checks'])}): each check runs once.",
