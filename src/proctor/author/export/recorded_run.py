@@ -6,12 +6,14 @@ the order in which messages were recorded; a message that several requests repea
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
+from proctor.base.clock import RUN_ID, SLUG
 from proctor.base.errors import BrokenSeal, UsageFault
 from proctor.base.reversible_escapes import name_bytes
 from proctor.conduct.recompute import recompute
@@ -30,6 +32,7 @@ TEXT_BYTES = 32 << 20
 """The most that is read of a patch, and of one text of the conversation."""
 
 NANOSECONDS = 1_000_000_000
+_DIGEST = re.compile(r"[0-9a-f]{64}\Z")
 
 NOTICES = (
     *("monitor.alert", "intervention", "operator.asked", "operator.decided", "operator.acted"),
@@ -244,7 +247,14 @@ def read_run(run: RunDirectory) -> RecordedRun:
     if verification.status != "intact":
         problem = verification.problems[0]
         raise BrokenSeal(problem.message, where=f"{name}/{problem.where}")
-    return _Reader(run).recorded(verification.run_id, verification.digest)
+    try:
+        found = _Reader(run).recorded(verification.run_id, verification.digest)
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
+        message = f"is not as Proctor writes it: {type(error).__name__}: {error}"
+        raise BrokenSeal(message, where=f"{name}/events.jsonl") from None
+    if not RUN_ID.fullmatch(found.id) or not SLUG.fullmatch(found.contract):
+        raise BrokenSeal("names its run or its contract in a form that no file can have", where=f"{name}/manifest.json")
+    return found
 
 
 class _Reader:
@@ -305,7 +315,7 @@ class _Reader:
             return str(stored["text"])
         if "shown" in stored:
             return self.text(stored["shown"])
-        if "blob" in stored:
+        if _DIGEST.fullmatch(str(stored.get("blob"))):
             data = self.run.read(self.run.blobs / str(stored["blob"]), TEXT_BYTES)
             return data.decode("utf-8", "backslashreplace")
         self.cut += 1

@@ -6,6 +6,7 @@ Guarded files are those that the judge restores: files that steer test runners, 
 
 from __future__ import annotations
 
+import hashlib
 import os
 import stat
 import tarfile
@@ -17,6 +18,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from proctor.base.errors import UsageFault
+from proctor.base.files import read_bounded
 from proctor.base.untrusted_directories import LINK, file_mode, join, opened
 from proctor.conduct.briefing import Briefing, brief
 from proctor.conduct.reference_patch import reference_patch
@@ -33,7 +35,8 @@ from proctor.judge.patch_policy.paths_of_tests import WHOLE, is_product, steers
 
 MTIME = int(SOURCE_DATE_EPOCH)
 GUARDED_BYTES = 256 << 20
-"""The most that the guarded files of a base may hold together."""
+PLACED_BYTES = 64 << 20
+"""The most that the guarded files of a base may hold together, and one file that the contract places."""
 
 
 @dataclass(frozen=True)
@@ -185,9 +188,11 @@ def _add_found(archive: tarfile.TarFile, path: bytes, found: Found) -> None:
 
 def _add_placed(archive: tarfile.TarFile, contract: Contract) -> None:
     for placed in contract.environment.files:
-        path = contract.directory / placed.file.path
+        data = read_bounded(contract.directory / placed.file.path, PLACED_BYTES)
+        if hashlib.sha256(data).hexdigest() != placed.file.sha256:
+            raise UsageFault("changed since the contract was loaded", where=placed.file.path)
         mode = 0o100755 if placed.file.executable else 0o100644
-        _add(archive, os.fsencode(placed.to.lstrip("/")), mode, path.read_bytes())
+        _add(archive, os.fsencode(placed.to.lstrip("/")), mode, data)
 
 
 def _texts(hidden: Mapping[str, list[File]]) -> tuple[tuple[File, ...], tuple[str, ...]]:
