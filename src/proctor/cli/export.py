@@ -36,8 +36,9 @@ runs_argument = click.argument("runs", shell_complete=complete_runs, nargs=-1, r
 def command() -> None:
     """Write contracts and runs in the formats of other tools.
 
-    Contracts become tasks of SWE-bench and Harbor. Runs become predictions of SWE-bench, trajectories (ATIF), logs of
-    Inspect, and spans of OpenTelemetry. What a format cannot carry is printed, and stored in FOLDER/export.json.
+    Contracts become tasks of SWE-bench and Harbor. Runs become predictions of SWE-bench, jobs of Harbor, trajectories
+    (ATIF), logs of Inspect, and spans of OpenTelemetry. What a format cannot carry is printed, and stored in
+    FOLDER/export.json.
 
     Exported tasks contain the hidden tests and the solution.
     """
@@ -61,31 +62,29 @@ def swebench(subjects: tuple[str, ...], image: str, out: Path, json_: bool) -> N
 
     Exported tasks contain the hidden tests and the solution.
     """
-    contracts = [_is_contract(subject) for subject in subjects]
-    if all(contracts):
-        _contracts("swebench", subjects, image, out, json_)
-    elif any(contracts):
-        raise click.UsageError("contracts and runs cannot be exported together")
-    elif image:
-        raise click.UsageError("--image is for contracts; a run has its own")
-    else:
-        _runs("swebench", subjects, out, json_)
+    _contracts_or_runs("swebench", subjects, image, out, json_)
 
 
-@command.command(epilog=examples("export harbor CONTRACT --image NAME@sha256:... --out tasks"))
-@click.argument("contracts", nargs=-1, required=True)
+@command.command(
+    epilog=examples(
+        "export harbor last --out jobs",
+        "export harbor CONTRACT --image NAME@sha256:... --out tasks",
+    )
+)
+@click.argument("subjects", shell_complete=complete_runs, nargs=-1, required=True)
 @image_option
 @out_option
 @as_json
-def harbor(contracts: tuple[str, ...], image: str, out: Path, json_: bool) -> None:
-    """Write contracts as Harbor tasks with a separate verifier.
+def harbor(subjects: tuple[str, ...], image: str, out: Path, json_: bool) -> None:
+    """Write contracts as Harbor tasks, or runs as a Harbor job.
 
-    Each task has images by digest, no network for agent and verifier, and /workspace as its artefact. Its README lists
-    what is weaker than in Proctor.
+    SUBJECTS are contracts or runs, not both. Each task has images by digest, a separate verifier, no network for agent
+    and verifier, and /workspace as its artefact; its README lists what is weaker than in Proctor. Runs become the
+    trials of one job for Harbor's viewer, each with its trajectory.
 
     Exported tasks contain the hidden tests and the solution.
     """
-    _contracts("harbor", contracts, image, out, json_)
+    _contracts_or_runs("harbor", subjects, image, out, json_)
 
 
 @command.command(epilog="Example: proctor export atif last --out trajectories")
@@ -113,6 +112,18 @@ def inspect(runs: tuple[str, ...], out: Path, json_: bool) -> None:
 def otel(runs: tuple[str, ...], out: Path, json_: bool) -> None:
     """Write runs as OpenTelemetry spans in OTLP/JSON."""
     _runs("otel", runs, out, json_)
+
+
+def _contracts_or_runs(name: str, subjects: Sequence[str], image: str, out: Path, json_: bool) -> None:
+    contracts = [_is_contract(subject) for subject in subjects]
+    if all(contracts):
+        _contracts(name, subjects, image, out, json_)
+    elif any(contracts):
+        raise click.UsageError("contracts and runs cannot be exported together")
+    elif image:
+        raise click.UsageError("--image is for contracts; a run has its own")
+    else:
+        _runs(name, subjects, out, json_)
 
 
 def _is_contract(subject: str) -> bool:

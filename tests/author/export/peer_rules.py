@@ -108,6 +108,65 @@ HARBOR_TASK = record(
     }
 )
 
+# Harbor job: trials as the viewer reads them
+
+_HARBOR_AGENT = record({"name": TEXT}, {"model_name": TEXT})
+HARBOR_TRIAL_CONFIG = record(
+    {"task": record({"path": TEXT}), "trial_name": TEXT, "trials_dir": TEXT, "agent": _HARBOR_AGENT}
+)
+_HARBOR_TIMES = record({"started_at": TIME, "finished_at": TIME})
+_HARBOR_TOKENS = {"n_input_tokens": WHOLE, "n_cache_tokens": WHOLE, "n_output_tokens": WHOLE, "cost_usd": NUMBER}
+_UUID: Schema = {"type": "string", "pattern": "^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$"}
+HARBOR_TRIAL = record(
+    {
+        "id": _UUID,
+        "task_name": TEXT,
+        "trial_name": TEXT,
+        "trial_uri": TEXT,
+        "task_id": record({"path": TEXT}),
+        "task_checksum": {"type": "string", "pattern": "^[0-9a-f]{64}$"},
+        "config": HARBOR_TRIAL_CONFIG,
+        "agent_info": record(
+            {"name": TEXT, "version": TEXT}, {"model_info": record({"name": TEXT}, {"provider": TEXT})}
+        ),
+        "agent_result": record({"metadata": ANY}, _HARBOR_TOKENS),
+        "started_at": TIME,
+        "finished_at": TIME,
+        "agent_execution": _HARBOR_TIMES,
+    },
+    {
+        "verifier_result": record({"rewards": record({"reward": one_of(0, 1)})}),
+        "exception_info": record(
+            {"exception_type": TEXT, "exception_message": TEXT, "exception_traceback": TEXT, "occurred_at": TIME}
+        ),
+    },
+)
+_HARBOR_IDS: Schema = {"type": "object", "additionalProperties": many(TEXT)}
+_HARBOR_EVALUATION = record(
+    {
+        "n_trials": COUNT,
+        "n_errors": COUNT,
+        "reward_stats": record({"reward": _HARBOR_IDS}),
+        "exception_stats": _HARBOR_IDS,
+    }
+)
+HARBOR_JOB = record(
+    {
+        "id": _UUID,
+        "started_at": TIME,
+        "finished_at": TIME,
+        "n_total_trials": COUNT,
+        "stats": record(
+            {
+                "n_completed_trials": COUNT,
+                "n_errored_trials": COUNT,
+                "evals": {"type": "object", "additionalProperties": _HARBOR_EVALUATION},
+            },
+            _HARBOR_TOKENS,
+        ),
+    }
+)
+
 # SWE-bench 5
 
 _ROW = {

@@ -189,6 +189,25 @@ def test_predictions_have_the_patch_and_the_report_its_verdict(
     assert {one["model_patch"] for one in predictions if "one" in one["model_name_or_path"]} == {patch.decode()}
 
 
+def test_a_job_has_a_trial_for_each_run(proctor_at: Command, runs: dict[str, str], tmp_path: Path) -> None:
+    files = exported(proctor_at, "harbor", runs, tmp_path / "out")
+    job = json.loads(files["proctor/result.json"])
+    jsonschema.validate(job, peer_rules.HARBOR_JOB)
+    assert (job["n_total_trials"], job["stats"]["n_errored_trials"]) == (len(runs), 1)
+    rewards = {}
+    for name, run in runs.items():
+        trial = json.loads(files[f"proctor/{run}/result.json"])
+        jsonschema.validate(trial, peer_rules.HARBOR_TRIAL)
+        assert trial["config"] == json.loads(files[f"proctor/{run}/config.json"])
+        assert ("verifier_result" in trial) != ("exception_info" in trial)
+        check_trajectory(json.loads(files[f"proctor/{run}/agent/trajectory.json"]))
+        reward = files.get(f"proctor/{run}/verifier/reward.json", b"null")
+        rewards[name] = json.loads(reward)
+        assert rewards[name] == trial.get("verifier_result", {}).get("rewards")
+    expected = {"noop": 0, "reference": 1, "builtin": 1, "changed": 0}
+    assert rewards == {**{name: {"reward": value} for name, value in expected.items()}, "broken": None}
+
+
 def test_two_runs_of_an_agent_are_in_two_groups(proctor_at: Command, runs: dict[str, str], tmp_path: Path) -> None:
     again = json.loads(proctor_at("run", "greeting", "--agent", "noop", "--json").stdout)["runs"][0]["run"]
     both = {"first": runs["noop"], "second": again}

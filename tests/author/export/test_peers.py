@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.author.export.conftest import Command
-from tests.author.export.exported_tasks import swebench_log
+from tests.author.export.exported_tasks import judge_harbor_task, swebench_log
 from tests.author.export.test_export_tasks import IMAGE
 from tests.install.test_pythons import python_of
 
@@ -116,6 +116,19 @@ for path in sys.argv[1:]:
 print(len(sys.argv) - 1)
 """
 
+JOB = """
+import pathlib, sys
+from harbor.viewer.scanner import JobScanner
+
+scanner = JobScanner(pathlib.Path(sys.argv[1]))
+assert scanner.list_jobs() == ["proctor"]
+assert scanner.get_job_config("proctor") and scanner.get_job_result("proctor")
+trials = scanner.list_trials("proctor")
+for trial in trials:
+    assert scanner.get_trial_config("proctor", trial) and scanner.get_trial_result("proctor", trial), trial
+print(len(trials))
+"""
+
 Ask = Callable[..., str]
 
 
@@ -141,23 +154,27 @@ def ask(tmp_path_factory: pytest.TempPathFactory) -> Ask:
     return run
 
 
-@pytest.fixture(scope="module")
-def examples(project: Path) -> list[Path]:
-    return sorted(path.parent for path in project.glob("examples/*/contract.yaml"))
+EXAMPLES = sorted(path.parent.name for path in Path(__file__).parents[3].glob("examples/*/contract.yaml"))
 
 
-def test_harbor_accepts_every_example(proctor_at: Command, examples: list[Path], ask: Ask, tmp_path: Path) -> None:
-    done = proctor_at("export", "harbor", *examples, "--image", IMAGE, "--out", tmp_path / "out")
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_harbor_accepts_every_example_and_its_rewards_are_right(
+    name: str, proctor_at: Command, project: Path, ask: Ask, tmp_path: Path
+) -> None:
+    done = proctor_at("export", "harbor", project / "examples" / name, "--image", IMAGE, "--out", tmp_path / "out")
     assert done.returncode == 0, done.stderr
-    tasks = sorted(path.parent for path in (tmp_path / "out").glob("*/task.toml"))
-    assert ask("harbor", HARBOR, *tasks) == str(len(examples))
+    task = tmp_path / "out" / name
+    assert ask("harbor", HARBOR, task) == "1"
+    assert judge_harbor_task(task, tmp_path / "base", solved=False) == 0
+    assert judge_harbor_task(task, tmp_path / "solved", solved=True) == 1
 
 
+@pytest.mark.parametrize("name", EXAMPLES)
 def test_swebench_accepts_every_example_and_grades_its_logs(
-    proctor_at: Command, examples: list[Path], ask: Ask, tmp_path: Path
+    name: str, proctor_at: Command, project: Path, ask: Ask, tmp_path: Path
 ) -> None:
     out = tmp_path / "out"
-    done = proctor_at("export", "swebench", *examples, "--image", IMAGE, "--out", out)
+    done = proctor_at("export", "swebench", project / "examples" / name, "--image", IMAGE, "--out", out)
     assert done.returncode == 0, done.stderr
     logs = {}
     for task in sorted((out / "tasks").iterdir()):
@@ -166,11 +183,12 @@ def test_swebench_accepts_every_example_and_grades_its_logs(
             log.write_text(swebench_log(task, tmp_path / f"{task.name}.{kind}", patch=patch))
             logs[f"{task.name}:{kind}"] = {"log": str(log), "resolved": kind == "gold"}
     (tmp_path / "logs.json").write_text(json.dumps(logs))
-    assert ask("others", SWEBENCH, out, tmp_path / "logs.json") == str(len(examples))
+    assert ask("others", SWEBENCH, out, tmp_path / "logs.json") == "1"
 
 
 VALIDATORS = {
     "atif": ("harbor", ATIF, "*-*.json"),
+    "harbor": ("harbor", JOB, "."),
     "inspect": ("others", INSPECT, "*.eval"),
     "otel": ("others", OTEL, "*.otlp.json"),
     "swebench": ("others", PREDICTIONS, "*.jsonl"),
@@ -182,5 +200,5 @@ def test_peers_accept_every_run(form: str, proctor_at: Command, runs: dict[str, 
     done = proctor_at("export", form, *runs.values(), "--out", tmp_path / "out")
     assert done.returncode == 0, done.stderr
     environment, script, pattern = VALIDATORS[form]
-    files = sorted((tmp_path / "out").glob(pattern))
+    files = [tmp_path / "out"] if pattern == "." else sorted((tmp_path / "out").glob(pattern))
     assert ask(environment, script, *files) == str(len(runs))

@@ -155,7 +155,7 @@ class AtifFormat:
             Exported(
                 run.id,
                 (ExportedFile(f"{run.id}.json", json_text(trajectory(run), indent=1)),),
-                (*common_losses(run), *conversation_losses(run), *_losses(run)),
+                (*common_losses(run), *conversation_losses(run), *patch_losses(run), *trajectory_losses(run)),
             )
             for run in runs
         )
@@ -165,9 +165,14 @@ class AtifFormat:
         return ()
 
 
-def _losses(run: RecordedRun) -> Iterator[Loss]:
+def patch_losses(run: RecordedRun) -> Iterator[Loss]:
+    """The patch has no place in a trajectory."""
     if run.patch:
         yield Loss("patch", {"bytes": len(run.patch)})
+
+
+def trajectory_losses(run: RecordedRun) -> Iterator[Loss]:
+    """What a trajectory loses besides."""
     if any(call.tools for call in run.calls):
         yield Loss("tool-schemas", {"tools": len({name for call in run.calls for name in call.tools})})
 
