@@ -8,9 +8,9 @@ PYTHON := .venv/bin/python
 PURE := $(addprefix tests/,base contract execute/monitor judge/patch_policy judge/report present record/trace study/analysis \
     test_layers.py test_plain_words.py)
 
-QUICK := -m \"not soak and not container and not agents and not browser\"
+QUICK := -m \"not soak and not container and not agents and not browser and not peers\"
 
-.PHONY: check demo test soak pythons oldest dist containers browser agents style lint honest bench mutants docs site clean
+.PHONY: check demo test soak pythons oldest dist containers browser agents peers style lint honest bench mutants docs site clean
 
 demo:             ## run a bundled task with three agents, and catch the one that cheats
 	@tools/bootstrap demo
@@ -52,6 +52,10 @@ browser:          ## the report in a real browser, and what axe holds against it
 agents:           ## real agents, installed, run and replayed five times (REPEATS=1); some with AGENTS="pi or codex"
 	@tools/bootstrap test
 	PROCTOR_REPLAYS=$(or $(REPEATS),5) $(PYTHON) -m pytest -n 0 -m agents $(if $(AGENTS),-k "$(AGENTS)")
+
+peers:            ## what `proctor export` writes, by the validators of SWE-bench, Harbor, Inspect and OpenTelemetry
+	@tools/bootstrap test
+	$(PYTHON) -m pytest -n 0 -m peers
 
 style:            ## style and format
 	@tools/bootstrap test

@@ -43,6 +43,7 @@ PAGES = (
     "docs/replay.md",
     "docs/oracles.md",
     "docs/queries.md",
+    "docs/export.md",
     "docs/analyse.md",
     "docs/reports.md",
     "docs/pilots.md",

@@ -56,6 +56,7 @@ SECTIONS = {
     "Studies": {
         "pilot": "Plan, run and report a comparison of agents.",
         "analyse": "Rank the agents in a table of results.",
+        "export": "Write contracts and runs in the formats of other tools.",
         "query": "Query all runs in SQL.",
         "review": "List runs that need a review, and record verdicts on them.",
         "decide": "Answer, stop, pause or resume a run as an operator.",

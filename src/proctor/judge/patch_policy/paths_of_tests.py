@@ -49,7 +49,7 @@ _OTHERS = b"""
 NAMES = frozenset((_PYTHON + _JAVASCRIPT + _OTHERS).split())
 """File names that steer a runner in any directory."""
 
-_PATTERNS = re.compile(
+PATTERNS = re.compile(
     rb"(?:^|/)(?:"
     rb"[^/]*\.(?:pth|_pth|egg-link|pyc|pyo|runsettings)"
     rb"|(?:jest|vitest|vite|ava|karma|playwright|cypress|wdio|babel|mocha|nightwatch|tap)\.(?:config|conf|workspace)"
@@ -60,6 +60,7 @@ _PATTERNS = re.compile(
     rb")\Z",
     re.DOTALL | re.IGNORECASE,
 )
+"""The forms of paths that steer a runner."""
 
 _MODULES = b"""
     pytest _pytest pluggy iniconfig xdist proctor_results proctor_fingerprints unittest doctest nose nose2
@@ -72,7 +73,8 @@ _PRODUCT = re.compile(
     rb"(?:^|/)(?:__pycache__|node_modules|[^/]*\.egg-info|[^/]*\.dist-info)(?:/|\Z)|\.(?:pyc|pyo)\Z", re.IGNORECASE
 )
 
-_IMPORT_ROOTS = (b"", b"src/", b"lib/")
+IMPORT_ROOTS = (b"", b"src/", b"lib/")
+"""Where imports of a project usually start."""
 
 Has = Callable[[bytes], bool]
 """Whether the pristine tree has a file at a path."""
@@ -89,7 +91,7 @@ def steers(path: bytes, has: Has = has_nothing) -> str:
     ``has`` says which files the pristine tree has: its own modules do not shadow those of a runner.
     """
     name = path.rpartition(b"/")[2]
-    if name in NAMES or _PATTERNS.search(path) or shadows_runner(path, has):
+    if name in NAMES or PATTERNS.search(path) or shadows_runner(path, has):
         return WHOLE
     return TABLES if name in PARTLY else ""
 
@@ -102,7 +104,7 @@ def is_product(path: bytes) -> bool:
 def shadows_runner(path: bytes, has: Has = has_nothing) -> bool:
     """Whether ``path`` would be imported in place of a runner's own module, and is not the project's own."""
     module = _runner_module(path)
-    return bool(module) and not has(path) and not has_module(module, _IMPORT_ROOTS, has)
+    return bool(module) and not has(path) and not has_module(module, IMPORT_ROOTS, has)
 
 
 def has_module(module: bytes, roots: tuple[bytes, ...], has: Has) -> bool:
@@ -112,7 +114,7 @@ def has_module(module: bytes, roots: tuple[bytes, ...], has: Has) -> bool:
 
 def _runner_module(path: bytes) -> bytes:
     """The runner's module that ``path`` would be imported in place of, if any."""
-    for root in _IMPORT_ROOTS:
+    for root in IMPORT_ROOTS:
         if path.startswith(root):
             first, _, rest = path[len(root) :].partition(b"/")
             module = first if rest else first.partition(b".")[0]
