@@ -48,3 +48,26 @@ def test_a_record_of_another_form_is_named(
         done = proctor(command, Path(forger.run.path), *options)
         assert done.returncode == 4, done.stderr
         assert "defect" not in done.stderr and forger.run.path.name in done.stderr
+
+
+PARTS = [
+    ("manifest.json", ("sandbox", "identity"), "red"),
+    ("manifest.json", ("setup", "layer"), []),
+    ("manifest.json", ("toolchain",), "red"),
+    ("contract.json", ("environment", "variables"), "red"),
+    ("contract.json", ("repository",), 1),
+]
+
+
+@pytest.mark.parametrize(("place", "steps", "value"), PARTS)
+def test_an_invalid_run_whose_records_cannot_be_compared_is_broken(
+    proctor: Proctor, forger: Forger, place: str, steps: Steps, value: Any
+) -> None:
+    forger.forge("report.json", ("status",), "invalid", scored=False)
+    report = forger.run.report.read_bytes()
+    forger.forge(place, steps, value, scored=False)
+    forger.run.report.write_bytes(report)
+    forger.seal()
+    done = proctor("verify", forger.run.path)
+    assert done.returncode == 4 and "the records cannot be compared" in done.stdout, done.stderr
+    assert "defect" not in done.stderr
