@@ -42,6 +42,7 @@ def test_many_rows_come_in_order(question: RunsDatabase) -> None:
     ("sql", "why"),
     [
         ("", "there is no question"),
+        ("select '\udcff'", "not valid Unicode"),
         ("-- nothing", "there is no question"),
         ("select 1; select 2", "2 statements; one is asked at a time"),
         ("select * from runs; drop table runs", "2 statements"),
