@@ -16,7 +16,7 @@ from tests.corpus_runs import unpack
 Proctor = Callable[..., subprocess.CompletedProcess[str]]
 WATCH: Steps = ("configuration", "watch")
 
-FORMS = [
+FORMS: list[tuple[str, str, Steps, Any]] = [
     ("cost", "manifest.json", (*WATCH, "task_usd"), "red"),
     ("cost", "manifest.json", (*WATCH, "task_usd"), []),
     ("cost", "manifest.json", (*WATCH, "caps", "usd"), "red"),
@@ -50,7 +50,7 @@ def test_a_record_of_another_form_is_named(
         assert "defect" not in done.stderr and forger.run.path.name in done.stderr
 
 
-PARTS = [
+PARTS: list[tuple[str, Steps, Any]] = [
     ("manifest.json", ("sandbox", "identity"), "red"),
     ("manifest.json", ("setup", "layer"), []),
     ("manifest.json", ("toolchain",), "red"),

@@ -259,7 +259,8 @@ def test_once_there_are_runs_nobody_chooses_what_they_show(words: str, parts: di
 def test_a_protocol_of_another_form_breaks_the_seal(part: str, tmp_path: Path) -> None:
     frozen(tmp_path)
     whole, manifest = (parse((tmp_path / name).read_bytes()) for name in ("protocol.json", "manifest.json"))
-    for value in ({part: None}, {part: []}, {}):
+    values: tuple[dict[str, Any], ...] = ({part: None}, {part: []}, {})
+    for value in values:
         data = canonical({**{name: inner for name, inner in whole.items() if name != part}, **value})
         (tmp_path / "protocol.json").write_bytes(data)
         (tmp_path / "manifest.json").write_bytes(canonical({**manifest, "protocol": sha256(data)}))
