@@ -38,6 +38,10 @@ class NotARecord(ValueError):
     """Data that does not have the form of a record; the message names the place."""
 
 
+OTHER_FORM = (KeyError, TypeError, ValueError, AttributeError, IndexError, ArithmeticError)
+"""The errors of code that reads a record as data and finds another form than it expects."""
+
+
 def _any(kind: Any) -> Any:
     """``kind`` without its static type, for which a class counts as hashable."""
     return kind

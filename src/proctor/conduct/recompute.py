@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 from proctor.base.dataclass_fields import EMPTY
 from proctor.base.errors import BrokenSeal, ContractError, UsageFault
+from proctor.base.json_records import OTHER_FORM
 from proctor.conduct.briefing import brief
 from proctor.judge.evidence_consistency import disagreements
 from proctor.judge.evidence_consistency.compared_run import Subject, differs, place
@@ -57,15 +58,18 @@ def recompute(run: RunDirectory) -> Recomputed:
     problems += signature_problems(found.run_id, evidence.events)
     try:
         report = rescored(sealed, check_version(REPORT, sealed, "report.json"), evidence)
-    except (KeyError, TypeError, ValueError, AttributeError, IndexError, ArithmeticError) as error:
-        message = f"no report can be computed from the evidence: {type(error).__name__}: {error}"
-        return Recomputed(_with(found, [*problems, Problem("report.json", message, "report")]))
+    except OTHER_FORM as error:
+        return Recomputed(_with(found, [*problems, Problem("report.json", _no_report(error), "report")]))
     problems += [
         Problem("report.json", f"{where} differs from the value that the evidence gives", "report")
         for where in report.different
     ]
     checked = _with(found, problems)
     return Recomputed(checked, report, tuple(signers(evidence.events)) if checked.sound else ())
+
+
+def _no_report(error: Exception) -> str:
+    return f"no report can be computed from the evidence: {type(error).__name__}: {error}"
 
 
 def _with(found: Verification, problems: list[Problem]) -> Verification:
@@ -115,4 +119,8 @@ def rescore(run: RunDirectory) -> Rescoring:
     if verification.status != "intact":
         raise BrokenSeal("the run was cut off and has no seal", where=run.path.name)
     sealed = run.read_json(run.report)
-    return rescored(sealed, check_version(REPORT, sealed, "report.json"), read_evidence(run))
+    schema, evidence = check_version(REPORT, sealed, "report.json"), read_evidence(run)
+    try:
+        return rescored(sealed, schema, evidence)
+    except OTHER_FORM as error:
+        raise BrokenSeal(_no_report(error), where=run.path.name) from None

@@ -2,7 +2,7 @@
 
 Each comparison is a small pure function that yields problems and has a name in :data:`COMPARISONS`. All of them read
 the recorded JSON and not a model of it, so they work for every version of a record: a field that an earlier Proctor did
-not write is not compared. ``judge.consistency`` compares what only the judge can compute again.
+not write is not compared. ``judge.evidence_consistency`` compares what only the judge can compute again.
 
 A run whose secrets were replaced keeps digests of the originals. Comparisons that need the originals skip records that
 contain a placeholder.
@@ -16,6 +16,7 @@ from typing import Any
 
 from proctor.base.canonical import canonical, digest
 from proctor.base.clock import utc_text
+from proctor.base.json_records import OTHER_FORM
 from proctor.contract.digest import recorded_content_id
 from proctor.record.redact import MARK
 from proctor.record.run_directory import Problem
@@ -225,10 +226,16 @@ COMPARISONS: Mapping[str, Comparison] = {
 
 
 def inconsistencies(records: Records) -> Iterator[Problem]:
-    """Every disagreement, with the name of the comparison that found it."""
+    """Every disagreement, with the name of the comparison that found it.
+
+    If a comparison cannot read a record, this is a problem of that comparison.
+    """
     for name, compare in COMPARISONS.items():
-        for problem in compare(records):
-            yield Problem(problem.where, problem.message, name)
+        try:
+            for problem in compare(records):
+                yield Problem(problem.where, problem.message, name)
+        except OTHER_FORM as error:
+            yield Problem(".", f"the records cannot be compared: {type(error).__name__}: {error}", name)
 
 
 def _equal(where: str, field: str, found: Any, expected: Any, source: str = "") -> Iterator[Problem]:

@@ -42,6 +42,7 @@ def test_many_rows_come_in_order(question: RunsDatabase) -> None:
     ("sql", "why"),
     [
         ("", "the query is empty"),
+        ("select '\udcff'", "not valid Unicode"),
         ("-- nothing", "the query is empty"),
         ("select 1; select 2", "2 statements; give one"),
         ("select * from runs; drop table runs", "2 statements"),

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from decimal import Decimal
 from itertools import zip_longest
@@ -10,6 +11,7 @@ from typing import Any
 
 from proctor.base.canonical import canonical
 from proctor.base.errors import BrokenSeal, UsageFault
+from proctor.base.json_records import OTHER_FORM
 from proctor.execute.gateway.request_comparison import TOOL_LIST
 from proctor.execute.monitor.breakers.breaker_panel import BreakerPanel, Replay, replay
 from proctor.execute.monitor.breakers.breaker_settings import Settings, settings_from
@@ -32,14 +34,26 @@ def settings_of_run(run: RunDirectory) -> Settings:
         return settings_from(configuration["watch"])
     except FileNotFoundError:
         raise UsageFault("the run was cut off before its manifest was written", where=run.path.name) from None
-    except (KeyError, TypeError, ValueError):
+    except OTHER_FORM:
         raise BrokenSeal("the manifest does not contain the settings of the breakers", where=run.path.name) from None
 
 
 def replay_breakers(run: RunDirectory) -> Replay:
     """Derive every decision of the breakers from the trace alone, and hold it against what was recorded."""
     require_payloads(run, "the breakers cannot decide again")
-    return replay(read_events(run.events), BreakerPanel(settings_of_run(run)))
+    settings = settings_of_run(run)
+    with _as_recorded(run):
+        return replay(read_events(run.events), BreakerPanel(settings))
+
+
+@contextmanager
+def _as_recorded(run: RunDirectory) -> Iterator[None]:
+    """Breakers that cannot read the settings or the events of ``run`` find evidence of another form."""
+    try:
+        yield
+    except OTHER_FORM as error:
+        what = f"{type(error).__name__}: {error}"
+        raise BrokenSeal(f"the breakers cannot read its settings or events: {what}", where=run.path.name) from None
 
 
 def recorded_calls(run: RunDirectory) -> bytes:
@@ -208,17 +222,18 @@ def spending_of(run: RunDirectory) -> Spending:
     act = retention_of(run)
     if act is not None:
         return _projected(run, act)
-    panel = panel_of_run(run)
-    ledger = panel.facts.ledger
-    return Spending(
-        items=tuple(ledger.items()),
-        projected=ledger.projected,
-        currency=ledger.table.currency,
-        schedule=ledger.table.id,
-        billed_usd=ledger.observed_usd if ledger.billed_requests else None,
-        cap_usd=panel.settings.caps.usd,
-        waited_ns=panel.facts.clock.waited_ns,
-    )
+    with _as_recorded(run):
+        panel = panel_of_run(run)
+        ledger = panel.facts.ledger
+        return Spending(
+            items=tuple(ledger.items()),
+            projected=ledger.projected,
+            currency=ledger.table.currency,
+            schedule=ledger.table.id,
+            billed_usd=ledger.observed_usd if ledger.billed_requests else None,
+            cap_usd=panel.settings.caps.usd,
+            waited_ns=panel.facts.clock.waited_ns,
+        )
 
 
 def _projected(run: RunDirectory, act: RemovedEvidence) -> Spending:
@@ -240,7 +255,7 @@ def _projected(run: RunDirectory, act: RemovedEvidence) -> Spending:
             cap_usd=panel.settings.caps.usd,
             retained=act,
         )
-    except (KeyError, TypeError, ValueError, ArithmeticError):
+    except OTHER_FORM:
         raise BrokenSeal(
             "the projection of its cost does not have the form that Proctor writes", where=run.path.name
         ) from None

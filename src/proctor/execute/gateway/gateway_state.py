@@ -30,7 +30,7 @@ class GatewayState:
         self.gate.set()
         self._talks = Conversations()
         self.divergences: list[str] = []
-        self.calls = self.refused = self.errors = self.unreported = 0
+        self.calls = self.refused = self.errors = 0
         self._numbers = 0
         self._changed = asyncio.Event()
         self._failed: dict[str, int] = {}

@@ -290,7 +290,6 @@ def _order(key: _Key) -> tuple[int, str, str, str]:
 
 
 GO, THROTTLE, STOP = "go", "throttle", "stop"
-SCOPES = ("run", "task", "batch")
 
 
 @dataclass(frozen=True)

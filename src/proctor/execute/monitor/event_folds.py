@@ -114,7 +114,6 @@ class TreeState:
 
     def __init__(self) -> None:
         self.changes = 0
-        self.changed_at: int | None = None
         self._base: dict[str, str] = {}
         self._now: dict[str, str] = {}
         self._sum = 0
@@ -149,7 +148,6 @@ class TreeState:
             self._now[path] = after
         self._sum %= _FIELD
         self.changes += 1
-        self.changed_at = event.seq
         return True
 
 

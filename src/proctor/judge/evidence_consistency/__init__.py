@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from proctor.base.json_records import OTHER_FORM
 from proctor.judge.evidence_consistency import changed_files_and_blobs, check_results, recomputed_values
 from proctor.judge.evidence_consistency.compared_run import Comparison, Subject
 from proctor.record.run_directory import Problem
@@ -49,5 +50,5 @@ def disagreements(subject: Subject, *, by_rules: bool) -> Iterator[Problem]:
         try:
             for problem in compare(subject):
                 yield Problem(problem.where, problem.message, name)
-        except (KeyError, TypeError, ValueError, AttributeError, IndexError, ArithmeticError) as error:
+        except OTHER_FORM as error:
             yield Problem(".", f"the records cannot be compared: {type(error).__name__}: {error}", name)

@@ -72,6 +72,10 @@ class RunsDatabase:
         import duckdb
 
         try:
+            sql.encode()
+        except UnicodeEncodeError:
+            raise UsageFault("the question is not valid Unicode", where=WHERE, hint=f"such as: {EXAMPLE}") from None
+        try:
             if self._asked:
                 self._database.execute("ROLLBACK")
                 self._asked = False

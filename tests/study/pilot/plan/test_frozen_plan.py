@@ -257,6 +257,19 @@ def test_once_there_are_runs_nobody_chooses_what_they_show(words: str, parts: di
     )
 
 
+@pytest.mark.parametrize("part", ["seeds", "pilot", "artefacts"])
+def test_a_protocol_of_another_form_breaks_the_seal(part: str, tmp_path: Path) -> None:
+    frozen(tmp_path)
+    whole, manifest = (parse((tmp_path / name).read_bytes()) for name in ("protocol.json", "manifest.json"))
+    values: tuple[dict[str, Any], ...] = ({part: None}, {part: []}, {})
+    for value in values:
+        data = canonical({**{name: inner for name, inner in whole.items() if name != part}, **value})
+        (tmp_path / "protocol.json").write_bytes(data)
+        (tmp_path / "manifest.json").write_bytes(canonical({**manifest, "protocol": sha256(data)}))
+        with pytest.raises(BrokenSeal, match=r"not a protocol as Proctor writes it|the manifest is not the one"):
+            load_plan(tmp_path)
+
+
 def _first(folder: Path) -> dict[str, Any]:
     found: dict[str, Any] = parse((folder / "amendments/001.json").read_bytes())
     return found

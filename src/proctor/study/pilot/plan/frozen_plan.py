@@ -23,6 +23,7 @@ from typing import Any
 from proctor.base.canonical import canonical, parse_canonical, sha256
 from proctor.base.errors import BrokenSeal, InfrastructureFault, UsageFault
 from proctor.base.files import read_bounded, write_whole
+from proctor.base.json_records import OTHER_FORM
 from proctor.record.chained_log import ANCHOR, ChainedLog
 from proctor.study.pilot.plan.pilot_model import Pilot
 from proctor.study.pilot.plan.protocol import ARTEFACTS, DEVIATIONS, changes, deviations, with_artefacts
@@ -296,9 +297,14 @@ def _checked(folder: Path) -> tuple[dict[str, Any], str]:
     if manifest.get("protocol") != sha256(data):
         raise BrokenSeal("the protocol is not the one that was frozen", where=str(folder / PROTOCOL))
     protocol = _parsed(folder / PROTOCOL, data)
-    if manifest != _manifest(protocol, sha256(data)):
+    try:
+        written, artefacts = _manifest(protocol, sha256(data)), tuple(protocol[ARTEFACTS].items())
+    except OTHER_FORM as error:
+        message = f"not a protocol as Proctor writes it: {type(error).__name__}: {error}"
+        raise BrokenSeal(message, where=str(folder / PROTOCOL)) from None
+    if manifest != written:
         raise BrokenSeal("the manifest is not the one that was frozen", where=str(folder / MANIFEST))
-    for name, digest in protocol[ARTEFACTS].items():
+    for name, digest in artefacts:
         if sha256(_read(folder / name)) != digest:
             raise BrokenSeal("the artefact is not the one that was frozen", where=str(folder / name))
     return protocol, sha256(data)
