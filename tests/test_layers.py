@@ -79,7 +79,9 @@ CLOSED = {"judge": ("execute.agents", "execute.gateway")}
 STANDS_ALONE = ("judge.plugin",)
 """Rooms whose code runs inside the sandbox, where Proctor itself is not installed."""
 
-HEAVY = frozenset({"aiohttp", "cryptography", "duckdb", "genai_prices", "numpy", "pyrage", "scipy", "yarl", "zstandard"})
+HEAVY = frozenset(
+    {"aiohttp", "cryptography", "duckdb", "genai_prices", "numpy", "pyrage", "scipy", "yarl", "zstandard"}
+)
 """Packages that not every command needs; a function may import them."""
 
 MOST_INNER_IMPORTS = 60

@@ -17,6 +17,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import asdict
 from importlib import import_module
+from keyword import iskeyword
 from typing import Any, NoReturn
 
 import click
@@ -38,6 +39,7 @@ SECTIONS = {
         "init": "Write a new contract with every field explained.",
     },
     "Tasks": {
+        "import": "Import tasks of other benchmarks as contracts.",
         "lint": "Check contracts and report every mistake with its line.",
         "lock": "Pin the inputs of a contract by their digests.",
         "validate": "Check that the no-op fails and the reference passes.",
@@ -116,7 +118,7 @@ class Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
-        module = import_module(f"proctor.cli.{cmd_name}")
+        module = import_module(f"proctor.cli.{cmd_name}{'_' * iskeyword(cmd_name)}")
         command: click.Command = module.command
         return command
 
