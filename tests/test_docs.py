@@ -44,6 +44,7 @@ PAGES = (
     "docs/oracles.md",
     "docs/queries.md",
     "docs/analyse.md",
+    "docs/import.md",
     "docs/reports.md",
     "docs/pilots.md",
     "docs/pilot-runs.md",

@@ -25,7 +25,10 @@ def test_records_become_contracts_and_a_report(proctor: Proctor, tmp_path: Path)
     assert "refused acme__greeter-8: tests in this language cannot be read here (go)" in done.stdout
     assert "1 contract written, 1 refused" in done.stdout
     lines = [json.loads(line) for line in (tmp_path / "new" / "import.jsonl").read_text().splitlines()]
-    assert [(line["kind"], line["status"]) for line in lines] == [("import", "written"), ("import", "refused")]
+    assert [(line["kind"], line["status"]) for line in lines] == [
+        ("proctor.import", "written"),
+        ("proctor.import", "refused"),
+    ]
     assert proctor("lint", "new/acme__greeter-7").returncode == 0
     one = proctor(*command, "--out", "other", "--instance", "acme__greeter-7", "--json")
     assert one.returncode == 0

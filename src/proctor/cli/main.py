@@ -87,6 +87,11 @@ SECTIONS = {
 COMMANDS = {name: text for commands in SECTIONS.values() for name, text in commands.items()}
 
 
+def command_module(name: str) -> str:
+    """The module of a command; one whose name Python reserves ends in an underscore."""
+    return f"proctor.cli.{name}{'_' * iskeyword(name)}"
+
+
 class Broken(Exception):
     """A broken pipe, under a name that click does not know: click would leave with the code of a negative verdict."""
 
@@ -118,7 +123,7 @@ class Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
-        module = import_module(f"proctor.cli.{cmd_name}{'_' * iskeyword(cmd_name)}")
+        module = import_module(command_module(cmd_name))
         command: click.Command = module.command
         return command
 

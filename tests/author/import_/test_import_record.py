@@ -24,7 +24,7 @@ def test_a_line_has_kind_and_schema_and_leaves_out_what_is_empty() -> None:
     losses.add("build", "make all")
     task = ImportedTask(format="harbor", task="a", source="b", status="written", contract="c", losses=losses.all())
     assert json.loads(task.line()) == {
-        "kind": "import",
+        "kind": "proctor.import",
         "schema": 1,
         "format": "harbor",
         "task": "a",

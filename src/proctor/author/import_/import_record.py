@@ -12,7 +12,7 @@ from typing import Annotated, Any
 from proctor.base.canonical import canonical
 from proctor.base.json_records import to_json
 
-KIND, SCHEMA = "import", 1
+KIND, SCHEMA = "proctor.import", 1
 REPORT_NAME = "import.jsonl"
 MAX_DETAIL = 300
 MAX_LOSSES = 100
