@@ -83,3 +83,14 @@ def test_a_reward_that_no_script_wrote_is_no_success(proctor: Proctor, tmp_path:
         assert proctor("import", "harbor", folder, "--environments", "env.yaml", "--out", out).returncode == 0
         done = proctor("run", out / "org__hello", "--agent", "noop", "--json")
         assert json.loads(done.stdout)["runs"][0]["status"] == "acceptance-error"
+
+
+def test_a_contract_that_is_not_proven_is_removed(proctor: Proctor, tmp_path: Path) -> None:
+    commit = sample.repository(tmp_path / "clones")
+    (tmp_path / "task.json").write_text(json.dumps(sample.record(commit)))
+    (tmp_path / "env.yaml").write_text(f"{sample.DECLARED}    python: /usr/bin/false\n")
+    places = ("--repositories", "clones", "--environments", "env.yaml", "--out", "new")
+    done = proctor("import", "swebench", "task.json", *places, "--prove")
+    assert done.returncode == 1, done.stderr
+    assert "refused acme__greeter-7: its checks do not hold in this environment" in done.stdout
+    assert [path.name for path in (tmp_path / "new").iterdir()] == ["import.jsonl"]

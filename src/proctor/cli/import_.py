@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -13,13 +15,16 @@ import click
 
 from proctor.author.import_.harbor_contract import absent_task, import_task
 from proctor.author.import_.harbor_task import absent_tasks, task_folders
-from proctor.author.import_.import_record import REPORT_NAME, ImportedTask
+from proctor.author.import_.import_record import REPORT_NAME, ImportedTask, Refused, shown
+from proctor.author.import_.proof import prove
 from proctor.author.import_.swebench_contract import Repositories, import_instance
 from proctor.author.import_.task_environment import Environments
 from proctor.author.import_.task_records import records
-from proctor.base.errors import ProctorError, UsageFault
+from proctor.base.errors import ContractError, ProctorError, UsageFault
 from proctor.cli import wiring
+from proctor.cli.lock import pin
 from proctor.cli.output import Group, as_json, counted, one_line, shortened
+from proctor.conduct.machine_setup import Machine
 from proctor.execute.sandbox.container import images
 from proctor.present.import_sentences import sentence
 
@@ -70,6 +75,12 @@ def command() -> None:
 @environments_option
 @click.option("--instance", multiple=True, metavar="ID", help="Import this task only; may be repeated.")
 @click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Import at most N tasks.")
+@click.option(
+    "--prove",
+    "proving",
+    is_flag=True,
+    help="Lock each contract, and refuse the task unless the base fails and the reference passes here.",
+)
 @as_json
 def swebench(
     paths: tuple[Path, ...],
@@ -79,14 +90,17 @@ def swebench(
     environments: Path | None,
     instance: tuple[str, ...],
     limit: int | None,
+    proving: bool,
     json_: bool,
 ) -> int:
     """Import tasks of SWE-bench and its variants.
 
     PATHS are JSON, JSON lines, Parquet or task repositories. The base commit is read from a clone, both patches are
     tried on it, and test ids become those of pytest. The environment is the task's image, if the engine has it, or the
-    first entry of --environments that fits.
+    first entry of --environments that fits. With --prove the base and the reference are judged at once, and ids that
+    were cut off become the ids of the tests that they mean.
     """
+    machine = wiring.machine() if proving else None
     places = Repositories(repositories, git)
     known = Environments(environments, layers_of)
     wanted = set(instance)
@@ -95,7 +109,7 @@ def swebench(
         for path in paths:
             for source, record in records(path):
                 if not wanted or record.get("instance_id") in wanted:
-                    yield partial(import_instance, record, source, out, places, known)
+                    yield partial(_proven, machine, partial(import_instance, record, source, out, places, known))
 
     return _import(found(), out, limit, json_)
 
@@ -123,6 +137,28 @@ def harbor(paths: tuple[Path, ...], out: Path, environments: Path | None, limit:
                 yield partial(absent_task, name, path)
 
     return _import(found(), out, limit, json_)
+
+
+def _proven(machine: Machine | None, importing: Callable[[], ImportedTask]) -> ImportedTask:
+    """The task, proven if there is a machine; the contract of one that is not proven is removed."""
+    task = importing()
+    if machine is None or task.status != "written":
+        return task
+    directory = Path(task.contract)
+    try:
+        pin(directory)
+        rest = prove(machine, directory, task.cut_ids)
+        losses = tuple(loss for loss in task.losses if loss.code not in ("needs-lock", *(() if rest else ("cut-ids",))))
+        return replace(task, losses=losses, proven=True, cut_ids=rest)
+    except Refused as refusal:
+        reason, detail = refusal.code, refusal.detail
+    except (ContractError, UsageFault) as error:
+        reason, detail = "unproven", shown(str(error))
+    except BaseException:
+        shutil.rmtree(directory)
+        raise
+    shutil.rmtree(directory)
+    return replace(task, status="refused", contract="", reason=reason, detail=detail)
 
 
 def layers_of(name: str) -> tuple[str, ...]:

@@ -26,6 +26,7 @@ REFUSALS: Mapping[str, str] = {
     "sidecars": "it needs services beside the sandbox",
     "steps": "it has several steps, and a contract has one",
     "unknown-id": "a test that must pass is not in the test files",
+    "unproven": "its checks do not hold in this environment",
 }
 LOSSES: Mapping[str, str] = {
     "artifacts": "artefacts that the verifier collects",

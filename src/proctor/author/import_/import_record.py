@@ -40,6 +40,7 @@ REFUSALS = frozenset(
         "sidecars",
         "steps",
         "unknown-id",
+        "unproven",
     }
 )
 LOSSES = frozenset(
@@ -99,6 +100,8 @@ class ImportedTask:
     reason: Annotated[str, "Why the task was refused."] = ""
     detail: Annotated[str, "What exactly, in the words of the task or of the loader."] = ""
     losses: Annotated[tuple[Loss, ...], "What the contract does not have."] = ()
+    proven: Annotated[bool, "Whether the base was refused and the reference accepted here."] = False
+    cut_ids: Annotated[tuple[str, ...], "Ids that were cut off, and that the contract does not have."] = ()
 
     def record(self) -> dict[str, Any]:
         """The line of the report."""

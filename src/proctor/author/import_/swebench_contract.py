@@ -26,6 +26,7 @@ from proctor.judge.patch_policy.paths_of_tests import WHOLE, steers
 
 FORMAT = "swebench"
 WALL_SECONDS, CHECK_SECONDS = 3600, 1800
+MAX_CUT = 10_000
 Read = Callable[[bytes], tuple[int, bytes] | None]
 
 
@@ -65,7 +66,7 @@ def import_instance(
     task = shown(name) if isinstance(name, str) else "?"
     try:
         found = instance(record, losses)
-        target = _write(found, out, repositories, environments, losses)
+        target, cut = _write(found, out, repositories, environments, losses)
     except Refused as refusal:
         return ImportedTask(
             format=FORMAT,
@@ -77,11 +78,19 @@ def import_instance(
             losses=losses.all(),
         )
     return ImportedTask(
-        format=FORMAT, task=task, source=source, status="written", contract=str(target), losses=losses.all()
+        format=FORMAT,
+        task=task,
+        source=source,
+        status="written",
+        contract=str(target),
+        losses=losses.all(),
+        cut_ids=cut[:MAX_CUT],
     )
 
 
-def _write(task: Instance, out: Path, repositories: Repositories, environments: Environments, losses: Losses) -> Path:
+def _write(
+    task: Instance, out: Path, repositories: Repositories, environments: Environments, losses: Losses
+) -> tuple[Path, tuple[str, ...]]:
     name = contract_name(task.id)
     how = evaluation(task.script, task.repo, losses)
     environment = environments.of(task.id, task.repo, task.version, task.image, losses)
@@ -108,7 +117,7 @@ def _write(task: Instance, out: Path, repositories: Repositories, environments: 
         files["keep_passing.txt"] = (_lines(ids.keep_passing), False)
     git = repositories.pinned(task.repo, out / name)
     sections = _sections(task, name, git, how, environment, ids, free, bool(hidden))
-    return write_contract(out, name, sections, files)
+    return write_contract(out, name, sections, files), ids.cut
 
 
 def _applied(patch: bytes, read: Read, field: str) -> Application:
