@@ -56,6 +56,7 @@ DOORS = {
         *("conduct.batch", "conduct.inverted_pools", "conduct.machine_setup", "conduct.reference_patch"),
         *("conduct.replay", "conduct.run"),
     ),
+    "author.import_": ("author.contract_edit", "author.patch_trial"),
     "study.index": ("study.run_table",),
     "study.stats": ("study.statements",),
     "study.analysis": ("study.stats", "study.run_table", "study.statements"),
