@@ -45,6 +45,7 @@ PAGES = (
     "docs/queries.md",
     "docs/export.md",
     "docs/analyse.md",
+    "docs/import.md",
     "docs/reports.md",
     "docs/pilots.md",
     "docs/pilot-runs.md",

@@ -56,6 +56,7 @@ DOORS = {
         *("conduct.batch", "conduct.inverted_pools", "conduct.machine_setup", "conduct.reference_patch"),
         *("conduct.replay", "conduct.run"),
     ),
+    "author.import_": ("author.contract_edit", "author.patch_trial"),
     "study.index": ("study.run_table",),
     "study.stats": ("study.statements",),
     "study.analysis": ("study.stats", "study.run_table", "study.statements"),
@@ -79,7 +80,9 @@ CLOSED = {"judge": ("execute.agents", "execute.gateway")}
 STANDS_ALONE = ("judge.plugin",)
 """Rooms whose code runs inside the sandbox, where Proctor itself is not installed."""
 
-HEAVY = frozenset({"aiohttp", "cryptography", "duckdb", "genai_prices", "numpy", "pyrage", "scipy", "yarl"})
+HEAVY = frozenset(
+    {"aiohttp", "cryptography", "duckdb", "genai_prices", "numpy", "pyrage", "scipy", "yarl", "zstandard"}
+)
 """Packages that not every command needs; a function may import them."""
 
 MOST_INNER_IMPORTS = 60

@@ -20,7 +20,7 @@ def commands() -> str:
     """The help of every command, and of every command of a group."""
     import click
 
-    from proctor.cli.main import COMMANDS, group
+    from proctor.cli.main import COMMANDS, command_module, group
 
     def help_text(command: click.Command, name: str, parent: click.Context | None) -> str:
         settings = {**command.context_settings, "terminal_width": 100}
@@ -47,7 +47,7 @@ def commands() -> str:
                     yield from with_inner(found, f"{words} {inner}", context, min(level + 1, 4))
 
     for name in COMMANDS:
-        command: click.Command = import_module(f"proctor.cli.{name}").command
+        command: click.Command = import_module(command_module(name)).command
         parts += with_inner(command, f"proctor {name}", top, 2)
     return "\n".join(parts)
 

@@ -9,7 +9,7 @@ from importlib import import_module
 import click
 import pytest
 
-from proctor.cli.main import COMMANDS, SECTIONS, group, run_command
+from proctor.cli.main import COMMANDS, SECTIONS, command_module, group, run_command
 
 ALWAYS_JSON = [["vault", "token"]]
 """Commands that print JSON and nothing else."""
@@ -32,7 +32,7 @@ IDIOMS = re.compile(
 def commands() -> Iterator[tuple[list[str], click.Command]]:
     """Every command with its words, groups and the commands in them."""
     for name in COMMANDS:
-        command = import_module(f"proctor.cli.{name}").command
+        command = import_module(command_module(name)).command
         yield [name], command
         if isinstance(command, click.Group):
             yield from (([name, inner], one) for inner, one in command.commands.items())

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from proctor.cli.main import COMMANDS
+from proctor.cli.main import COMMANDS, command_module
 
 
 def test_the_reference_pages_are_current(project: Path) -> None:
@@ -27,7 +27,7 @@ def test_an_unknown_argument_is_refused(project: Path) -> None:
 def test_the_commands_of_every_group_are_there(project: Path) -> None:
     page = (project / "docs/reference/commands.md").read_text()
     for name in COMMANDS:
-        command = import_module(f"proctor.cli.{name}").command
+        command = import_module(command_module(name)).command
         inner = command.commands if isinstance(command, click.Group) else {}
         assert f"\n## proctor {name}\n" in page
         for word, one in inner.items():

@@ -58,7 +58,9 @@ def test_a_release_is_rehearsed(project: Path, tmp_path: Path) -> None:
     declared = tomllib.loads((project / "pyproject.toml").read_text())["project"]
     scopes = {one["name"].lower(): one["scope"] for one in bill["components"]}
     assert {scopes[name] for name in ("click", "cryptography", "orjson", "pyrage", "pyyaml", "glibc")} == {"required"}
-    assert {scopes[name] for name in ("aiohttp", "duckdb", "genai-prices", "numpy", "scipy")} == {"optional"}
+    assert {scopes[name] for name in ("aiohttp", "duckdb", "genai-prices", "numpy", "scipy", "zstandard")} == {
+        "optional"
+    }
     assert not {"pytest", "mypy", "ruff"} & set(scopes)
     known = {one["bom-ref"] for one in bill["components"]} | {f"pkg:pypi/proctor@{declared['version']}"}
     assert {name for one in bill["dependencies"] for name in (one["ref"], *one["dependsOn"])} <= known

@@ -49,7 +49,8 @@ def analyse(
     out: str | Path | None = None,
     sections: Sequence[str] = (),
 ) -> Mapping[str, Any]:
-    """The findings from runs, or from a CSV file with one row for each attempt; ``out`` is a folder for the report.
+    """The findings from runs, from a CSV file with one row for each attempt, or from result files of
+    another tool; ``out`` is a folder for the report.
 
     ``sections`` are names of report sections that installed packages provide.
 

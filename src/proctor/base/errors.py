@@ -99,7 +99,7 @@ class BrokenSeal(ProctorError):
 EXTRAS = {
     "gateway": {"aiohttp": "aiohttp", "yarl": "aiohttp"},
     "prices": {"genai_prices": "genai-prices"},
-    "study": {"duckdb": "duckdb", "numpy": "numpy", "scipy": "scipy"},
+    "study": {"duckdb": "duckdb", "numpy": "numpy", "scipy": "scipy", "zstandard": "zstandard"},
 }
 """Of each extra, the modules that are imported, with the package that brings each."""
 

@@ -72,7 +72,7 @@ def _columns(command: Any) -> Any:
 
 
 @click.command(epilog="Example: proctor analyse results.csv --against my-agent --out report")
-@click.argument("results", type=click.Path(path_type=Path))
+@click.argument("results", nargs=-1, required=True, type=click.Path(path_type=Path))
 @_columns
 @click.option("--tokens", metavar="COLUMN[,COLUMN]", help="Columns of input and output tokens, or of all tokens.")
 @click.option(
@@ -102,22 +102,23 @@ def _columns(command: Any) -> Any:
 @click.option("--out", type=click.Path(path_type=Path), metavar="FOLDER", help="Write report and tables into FOLDER.")
 @section_option
 @as_json
-def command(results: Path, out: Path | None, sections: tuple[str, ...], json_: bool, **options: Any) -> int:
+def command(results: tuple[Path, ...], out: Path | None, sections: tuple[str, ...], json_: bool, **options: Any) -> int:
     """Rank the agents in a table of results.
 
-    RESULTS is a CSV file with one row for each attempt; - is standard input. The answer has intervals, all comparisons,
-    costs, and a list of questions that the data cannot answer. Columns with usual names are recognised, such as those
-    of SWE-bench, Terminal-Bench, Harbor and Inspect; options name the others. With --against the answer is adopt, keep
-    or undecided, and the exit code is 1 unless it is adopt.
+    RESULTS is a CSV file with one row for each attempt (- is standard input), or files that another tool wrote: reports
+    of SWE-bench, trials and job folders of Harbor, logs of Inspect, trajectories of mini-swe-agent with their report.
+    The answer has intervals, all comparisons, costs, and a list of questions that the data cannot answer. Columns with
+    usual names are recognised; options name the others. With --against the answer is adopt, keep or undecided, and the
+    exit code is 1 unless it is adopt.
     """
     require_sections(sections)
     question = _question(options)
-    results = STANDARD_INPUT if results == Path("-") else results
+    files = tuple(STANDARD_INPUT if path == Path("-") else path for path in results)
     if out is not None:
         check_folder(out)
-    _tell(f"reading {results.name}")
+    _tell(f"reading {files[0].name}" if len(files) == 1 else f"reading {len(files)} files")
     reading = _reading(options)
-    read = read_results(results, reading, lambda rows: _tell(f"{rows:,} rows read"))
+    read = read_results(files, reading, lambda rows: _tell(f"{rows:,} rows read"))
     _check_needs(options, read)
     extras = Extras(
         kind="results",

@@ -11,7 +11,7 @@ from proctor.author.solution_leaks import require_no_answers, require_no_copies
 from proctor.cli.output import as_json, print_json
 from proctor.cli.wiring import export_image, home
 from proctor.contract.load import load_contract
-from proctor.contract.lock import LOCK_NAME, read_lock, write_lock
+from proctor.contract.lock import LOCK_NAME, Lock, read_lock, write_lock
 from proctor.execute.inputs.input_cache import InputCache, resolve_contract, with_lock
 
 
@@ -28,6 +28,17 @@ def command(contract: Path, json_: bool) -> None:
     no lock is written, unless the input gives a reason in accept_copy. No lock is written either if an image contains
     such a version, git history, hidden tests or the solution, unless environment.hide names the paths.
     """
+    path, lock = pin(contract)
+    locked = [*lock.inputs.values(), *([lock.repository] if lock.repository else [])]
+    files = sum(len(found.files) for found in locked)
+    if json_:
+        print_json({"lock": str(path), "files": files})
+    else:
+        click.echo(f"wrote {path}: {files} files pinned")
+
+
+def pin(contract: Path) -> tuple[Path, Lock]:
+    """Write the lock of a contract, unless what it names has answers to the task."""
     place = home()
     place.create()
     loaded = load_contract(contract, allow_unpinned=True)
@@ -40,9 +51,4 @@ def command(contract: Path, json_: bool) -> None:
     if unsearched:
         click.echo(f"proctor: warning: the image was not searched for answers to the task: {unsearched}", err=True)
     write_lock(path, lock)
-    locked = [*lock.inputs.values(), *([lock.repository] if lock.repository else [])]
-    files = sum(len(found.files) for found in locked)
-    if json_:
-        print_json({"lock": str(path), "files": files})
-    else:
-        click.echo(f"wrote {path}: {files} files pinned")
+    return path, lock

@@ -17,6 +17,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import asdict
 from importlib import import_module
+from keyword import iskeyword
 from typing import Any, NoReturn
 
 import click
@@ -38,6 +39,7 @@ SECTIONS = {
         "init": "Write a new contract with every field explained.",
     },
     "Tasks": {
+        "import": "Import tasks of other benchmarks as contracts.",
         "lint": "Check contracts and report every mistake with its line.",
         "lock": "Pin the inputs of a contract by their digests.",
         "validate": "Check that the no-op fails and the reference passes.",
@@ -86,6 +88,11 @@ SECTIONS = {
 COMMANDS = {name: text for commands in SECTIONS.values() for name, text in commands.items()}
 
 
+def command_module(name: str) -> str:
+    """The module of a command; one whose name Python reserves ends in an underscore."""
+    return f"proctor.cli.{name}{'_' * iskeyword(name)}"
+
+
 class Broken(Exception):
     """A broken pipe, under a name that click does not know: click would leave with the code of a negative verdict."""
 
@@ -117,7 +124,7 @@ class Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
-        module = import_module(f"proctor.cli.{cmd_name}")
+        module = import_module(command_module(cmd_name))
         command: click.Command = module.command
         return command
 

@@ -33,7 +33,7 @@ KINDS = (
 )
 GATES = ("build", "static", "acceptance")
 LAYERS = ("unit", "integration", "e2e")
-RESULT_FORMATS = ("exit-code", "pytest", "junit", "tap")
+RESULT_FORMATS = ("exit-code", "pytest", "junit", "tap", "reward")
 DECISIONS = ("all", "majority", "any")
 AUDIENCES = ("setup", "judge")
 SOURCES = ("archive", "pypi", "npm", "deb")

@@ -167,6 +167,7 @@ SCOPE: Mapping[str, Values] = {
 """The limits of the findings."""
 
 READING: Mapping[str, Values] = {
+    "attempts-not-recorded": {"missing": COUNT},
     "columns-read": {"columns": PAIRS, "shape": TEXT},
     "columns-unused": {"columns": NAMES},
     "meter-never-moved": {"column": NAME, "agents": COUNT},
@@ -182,6 +183,8 @@ READING: Mapping[str, Values] = {
     "option-success": {"values": NAMES, "threshold": NUMBER + MAYBE},
     "option-timeout": {"values": NAMES},
     "option-unknown": {"values": NAMES},
+    "outcomes-not-recorded": {"rows": COUNT},
+    "results-read": {"format": NAME, "files": COUNT, "rows": COUNT},
     "strata-from-task-names": NONE,
     "trials-by-label": NONE,
     "trials-by-order": NONE,

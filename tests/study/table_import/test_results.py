@@ -228,9 +228,9 @@ MISTAKES: dict[str, tuple[str | bytes, dict[str, Any], list[str]]] = {
         ["results.csv:3: the attempt of 'a' at 't' is already at line 2", "--number-trials"],
     ),
     "an open quote": ('agent,task,outcome\n"a,t,1\n', {}, ["results.csv:2: this is not CSV", "quote left open"]),
-    "JSON": ('{"resolved_ids": [], "error_ids": []}', {}, ["results.csv:1: this is JSON"]),
-    "JSON in lines": ('{\n  "resolved_ids": []\n}\n', {}, ["results.csv:1: this is JSON"]),
-    "a list in JSON": ('[{"agent": "a", "task": "t"}]', {}, ["results.csv:1: this is JSON", "SWE-bench"]),
+    "JSON of no tool": ('{"answers": [], "error_ids": []}', {}, ["results.csv: this JSON is of no known tool"]),
+    "JSON lines": ('{"a": 1}\n{"a": 2}\n', {}, ["results.csv: this is not JSON"]),
+    "a list in JSON": ('[{"agent": "a", "task": "t"}]', {}, ["results.csv:1: this is JSON", "docs/analyse.md"]),
     "another encoding": (b"agent,task,outcome\na,t\xe9,1\n", {}, ["results.csv:2: this is not UTF-8"]),
 }
 

@@ -20,7 +20,7 @@ ZERO = "zero-is-failure"
 
 def _columns(said: Said) -> str:
     listed = ", ".join(f"{role} = {column}" for role, column in said["columns"].items())
-    of = f" of a {said['shape']} table" if said["shape"] else ""
+    of = f" of a table of {said['shape']}" if said["shape"] else ""
     return f"Columns{of}: {listed}."
 
 
@@ -57,6 +57,9 @@ def _unusual_unknown(said: Said) -> str:
 
 
 SENTENCES: Sentences = {
+    "attempts-not-recorded": lambda said: (
+        f"Not in the table, because they left no result: {number_of(said['missing'], 'planned attempt')}."
+    ),
     "columns-read": _columns,
     "columns-unused": _unused,
     "meter-never-moved": lambda said: (
@@ -87,6 +90,13 @@ SENTENCES: Sentences = {
     ),
     "option-unknown": lambda said: (
         f"By --unknown, {_values(said['values'])} is an unknown outcome: such rows are left out of the success rate."
+    ),
+    "outcomes-not-recorded": lambda said: (
+        f"{number_of(said['rows'], 'trajectory', 'trajectories')} without an outcome: also give the reports of the "
+        "evaluation."
+    ),
+    "results-read": lambda said: (
+        f"Results of {said['format']}: {number_of(said['rows'], 'attempt')} in {number_of(said['files'], 'file')}."
     ),
     "strata-from-task-names": lambda said: "Strata: the repository in the task's name.",
     "trials-by-label": lambda said: "Trials are numbered in the order of their labels.",

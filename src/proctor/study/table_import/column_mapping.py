@@ -177,6 +177,7 @@ CAPPED = frozenset(
         "context_length_exceeded",
         "limits_exceeded",
         "limitsexceeded",
+        "timeexceeded",
         "budget",
         "exit_cost",
     }
@@ -326,7 +327,7 @@ class Columns:
         return [name for name in self.header if plain(name) in USUAL[role] and name not in taken]
 
 
-def choose(file: str, header: Sequence[str], given: Mapping[str, str]) -> Columns:
+def choose(where: str, header: Sequence[str], given: Mapping[str, str]) -> Columns:
     """The columns to read from a file with this header; :class:`UsageFault` says everything that is wrong with it."""
     header = [unescape_cell(name).strip() for name in header]
     shape = shape_of(header)
@@ -351,7 +352,7 @@ def choose(file: str, header: Sequence[str], given: Mapping[str, str]) -> Column
         asked = ", ".join(f"{_option(role)} COLUMN" for role in missing)
         wrong.append(f"no column looks like the {' or the '.join(missing)}; name it with {asked}")
     if wrong:
-        raise UsageFault("\n".join(wrong), where=f"{file}:1", hint=f"the columns are: {', '.join(header)}")
+        raise UsageFault("\n".join(wrong), where=where, hint=f"the columns are: {', '.join(header)}")
     ordered = {role: taken[role] for role in ROLES if role in taken}
     return Columns(tuple(header), ordered, shape.name if shape else "", tuple(notes))
 

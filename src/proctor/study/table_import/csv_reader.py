@@ -1,4 +1,4 @@
-"""Read a CSV file of results from any source: one row for each attempt becomes the table that studies read.
+"""Read results from any source, a CSV file or files of other tools: one row for each attempt of the table of studies.
 
 Columns are those that the caller names, else those with usual names. Everything that cannot be read is reported with
 file and line, all at once. A repeated attempt (same agent, task and trial) is refused. No row is dropped. The report
@@ -11,7 +11,7 @@ import codecs
 import csv
 import io
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -20,14 +20,25 @@ from proctor.base.canonical import sha256
 from proctor.base.errors import UsageFault
 from proctor.study.run_table import Table
 from proctor.study.statements import Statement, statement
-from proctor.study.table_import.column_mapping import MISSING, OUTCOMES, SUCCESS, THRESHOLD, UNKNOWN, Words, choose
+from proctor.study.table_import.column_mapping import (
+    MISSING,
+    OUTCOMES,
+    SUCCESS,
+    THRESHOLD,
+    UNKNOWN,
+    Columns,
+    Words,
+    choose,
+)
 from proctor.study.table_import.csv_rows import Rows
+from proctor.study.table_import.result_files import digest_of, is_result_file, read_sheet
+from proctor.study.table_import.result_sheet import Sheet
 
 MAX_ROWS = 5_000_000
 MAX_FIELD = 1_000_000
+"""The longest cell in characters; model answers in a table can be long."""
 JSON = re.compile(r"""\s*[\[{]\s*["\[{}\]]""")
 """How JSON begins, but no header of a table does."""
-"""The longest cell in characters; model answers in a table can be long."""
 CHUNK_ROWS = 50_000
 """How many rows are turned into columns at once."""
 
@@ -62,36 +73,67 @@ class Results:
     cannot: tuple[Statement, ...]
 
 
-def read_results(path: Path, reading: Reading, tell: Callable[[int], None] | None = None) -> Results:
-    """The results in the CSV file at ``path``; :class:`UsageFault` names every row that cannot be read.
+def read_results(path: Path | Sequence[Path], reading: Reading, tell: Callable[[int], None] | None = None) -> Results:
+    """The results in the CSV file at ``path``, or in result files of another tool.
 
-    ``tell`` is called with the number of rows read from time to time.
+    :class:`UsageFault` names every row that cannot be read. ``tell`` is called with the number of rows read from time
+    to time.
     """
+    paths = [path] if isinstance(path, Path) else list(path)
+    if len(paths) > 1 or paths[0].is_dir():
+        return _of_sheet(read_sheet(paths), paths, reading, tell)
+    (path,) = paths
     data = _bytes(path)
+    if is_result_file(data[:100]):
+        return _of_sheet(read_sheet(paths, data), paths, reading, tell)
     header, records = _records(path.name, _text(path.name, data))
-    columns = choose(path.name, header, reading.columns)
+    columns = choose(f"{path.name}:1", header, reading.columns)
     words = Words(reading.success, reading.unknown, reading.timeout)
     rows = Rows(path.name, columns, words, reading.cap_seconds)
+    return _of_rows(path.name, sha256(data), columns, rows, records, reading, tell)
+
+
+def _of_sheet(sheet: Sheet, paths: Sequence[Path], reading: Reading, tell: Callable[[int], None] | None) -> Results:
+    """The results in a sheet."""
+    name = paths[0].name if len(paths) == 1 else f"{paths[0].name} and {len(paths) - 1} more"
+    header = sheet.header()
+    columns = choose(name, header, reading.columns)
+    words = Words(reading.success, reading.unknown, reading.timeout)
+    rows = Rows(name, columns, words, reading.cap_seconds, lambda number: sheet.attempts[number].place)
+    records = iter(sheet.records(header))
+    return _of_rows(name, digest_of(sheet), columns, rows, records, reading, tell, sheet.notes)
+
+
+def _of_rows(
+    name: str,
+    digest: str,
+    columns: Columns,
+    rows: Rows,
+    records: Iterator[tuple[int, list[str]]],
+    reading: Reading,
+    tell: Callable[[int], None] | None,
+    first: tuple[Statement, ...] = (),
+) -> Results:
     while piece := list(islice(records, CHUNK_ROWS)):
         rows.add([line for line, _ in piece], [cells for _, cells in piece])
         if tell is not None and len(piece) == CHUNK_ROWS:
             tell(rows.count)
         if rows.count > MAX_ROWS:
-            raise UsageFault(f"more than {MAX_ROWS:,} rows", where=path.name, hint="analyse parts of it")
+            raise UsageFault(f"more than {MAX_ROWS:,} rows", where=name, hint="analyse parts of it")
     if not rows.count:
-        raise UsageFault("there are no rows below the header", where=path.name, hint="one row for each attempt")
+        raise UsageFault("there are no rows below the header", where=name, hint="one row for each attempt")
     table, notes = rows.table(reading.number_trials)
     used = [statement("columns-read", columns=dict(columns.taken), shape=columns.shape)]
     if columns.unused:
         used.append(statement("columns-unused", columns=list(columns.unused)))
     return Results(
         table,
-        path.name,
-        sha256(data),
+        name,
+        digest,
         columns.shape,
         dict(columns.taken),
         columns.unused,
-        (*used, *columns.notes, *notes),
+        (*first, *used, *columns.notes, *notes),
         rows.cannot(table),
     )
 
@@ -128,7 +170,7 @@ def _records(name: str, text: str) -> tuple[list[str], Iterator[tuple[int, list[
     if not first.strip():
         raise UsageFault("the first line is empty", where=f"{name}:1", hint="it must name the columns")
     if JSON.match(text):
-        hint = "write a line for each attempt; docs/analyse.md has a program that does so for reports of SWE-bench"
+        hint = "write a line for each attempt; docs/analyse.md lists the result files of other tools that are read"
         raise UsageFault("this is JSON, and a table of results is CSV", where=f"{name}:1", hint=hint)
     lines.seek(0)
     delimiter = max(",\t;", key=first.count)

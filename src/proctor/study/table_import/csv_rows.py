@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -29,11 +29,15 @@ LINES = 5
 """How many lines are named of the same mistake."""
 
 
+At = Callable[[int], str]
+"""Where the row with a number is: file and line."""
+
+
 class Mistakes:
     """The mistakes of one file."""
 
-    def __init__(self, file: str) -> None:
-        self._file = file
+    def __init__(self, file: str, at: At) -> None:
+        self._file, self._at = file, at
         self._kept: dict[str, dict[str, list[int]]] = {}
         self._rows: dict[tuple[str, str], int] = {}
         self._left_out = 0
@@ -71,7 +75,7 @@ class Mistakes:
         found.sort()
         shown = sorted(found[:SHOWN], key=lambda one: one[1])
         told = [f"{self._file}: {what}" for what in self._whole]
-        told += [f"{self._file}:{lines[0]}: {what}{_also(lines[1:], rows)}" for _, lines, rows, what in shown]
+        told += [f"{self._at(lines[0])}: {what}{_also(lines[1:], rows)}" for _, lines, rows, what in shown]
         more = self._left_out + sum(rows for _, _, rows, _ in found[SHOWN:])
         if more:
             told.append(f"... and {more:,} more")
@@ -129,10 +133,14 @@ TEXTS = ("agent", "model", "task", "suite", "trial", "stratum", "begun", "cost_m
 class Rows:
     """Collects the rows of ``file``."""
 
-    def __init__(self, file: str, columns: Columns, words: Words, cap_seconds: float | None) -> None:
+    def __init__(
+        self, file: str, columns: Columns, words: Words, cap_seconds: float | None, at: At | None = None
+    ) -> None:
         self.count = 0
-        self._mistakes = Mistakes(file)
-        self._file, self._columns, self._words, self._cap = file, columns, words, cap_seconds
+        self._at = at or (lambda line: f"{file}:{line}")
+        self._place = at or (lambda line: f"line {line}")
+        self._mistakes = Mistakes(file, self._at)
+        self._columns, self._words, self._cap = columns, words, cap_seconds
         self._width = len(columns.header)
         self._places = {role: columns.place(role) for role in columns.taken}
         self._texts = {role: Coder() for role in TEXTS if role in columns.taken}
@@ -180,7 +188,7 @@ class Rows:
         task = texts["task"]
         if "suite" in texts and len(texts["suite"].names) > 1:
             task = joined(texts["suite"], task, lambda suite, name: f"{suite}/{name}" if suite else name)
-        found = trials(self._lines, method, task, texts.get("trial"), number_trials)
+        found = trials(self._lines, method, task, texts.get("trial"), number_trials, self._place)
         for line, what in found.repeated:
             self._mistakes.add("repeated", line, what)
         if found.repeated and (others := self._columns.others("agent")):
@@ -201,7 +209,7 @@ class Rows:
         names = zip(method, task, found.labels, strict=True)
         columns: dict[str, Any] = {
             "run": Coded.of(f"{agent} / {name} / {label}" for agent, name, label in names),
-            "source": Coded.of(f"{self._file}:{line}" for line in self._lines),
+            "source": Coded.of(self._at(line) for line in self._lines),
             "agent": texts["agent"],
             "model": _known(texts["model"]) if "model" in texts else None,
             "method": method,

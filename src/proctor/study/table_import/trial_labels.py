@@ -53,8 +53,18 @@ def methods(agent: Coded, model: Coded | None) -> Coded:
     return joined(agent, model, lambda one, other: f"{one} · {other}" if one in several and other else one)
 
 
-def trials(lines: Sequence[int], method: Coded, task: Coded, label: Coded | None, number_trials: bool) -> Trials:
-    """The trials of each method at each task. An attempt without a label is the first, like the only one."""
+def trials(
+    lines: Sequence[int],
+    method: Coded,
+    task: Coded,
+    label: Coded | None,
+    number_trials: bool,
+    place_of: Callable[[int], str] = "line {}".format,
+) -> Trials:
+    """The trials of each method at each task. An attempt without a label is the first, like the only one.
+
+    ``place_of`` names the place of a line in messages.
+    """
     cell = method.codes.astype(np.int64) * max(1, len(task.names)) + task.codes
     if number_trials:
         numbers = _places(cell, np.arange(len(cell)))
@@ -67,7 +77,7 @@ def trials(lines: Sequence[int], method: Coded, task: Coded, label: Coded | None
     _, place, counts = np.unique(key, return_inverse=True, return_counts=True)
     again = np.flatnonzero(counts[place] > 1)
     if len(again):
-        return Trials(np.zeros(0), [], _repeated(lines, method, task, label, again, place))
+        return Trials(np.zeros(0), [], _repeated(lines, method, task, label, again, place, place_of))
     if all(name.isdecimal() and len(name) <= MOST_DIGITS for name in told.names):
         return Trials(np.array([float(name) for name in told.names])[told.codes], labels)
     return Trials(_places(cell, told.used().codes), labels, (), (statement(SORTED),))
@@ -98,6 +108,7 @@ def _repeated(
     label: Coded | None,
     rows: NDArray[np.int64],
     place: NDArray[np.int64],
+    place_of: Callable[[int], str],
 ) -> tuple[tuple[int, str], ...]:
     """Every repeated attempt, with both places."""
     first: dict[int, int] = {}
@@ -108,5 +119,5 @@ def _repeated(
             which = f", trial {label[row] or FIRST!r}" if label is not None else ""
             hint = "" if label is not None else "; --trial COLUMN or --number-trials distinguishes them"
             what = f"the attempt of {method[row]!r} at {task[row]!r}{which}"
-            found.append((lines[row], f"{what} is already at line {lines[before]}{hint}"))
+            found.append((lines[row], f"{what} is already at {place_of(lines[before])}{hint}"))
     return tuple(found)

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 from proctor.base.entry_points import RESULTS_READERS, PlugIns, not_callable
 from proctor.contract.model import RESULT_FORMATS
-from proctor.judge.checks.results_readers import junit, tap
+from proctor.judge.checks.results_readers import junit, reward, tap
 from proctor.judge.checks.results_readers.interface import MAX_ID_CHARACTERS, MAX_TESTS, OUTCOMES, TestResults
 
 
@@ -22,7 +22,7 @@ class ResultsReader(Protocol):
     def __call__(self, data: bytes, /) -> TestResults: ...
 
 
-BUILT_IN: dict[str, ResultsReader] = {"junit": junit.parse, "tap": tap.parse}
+BUILT_IN: dict[str, ResultsReader] = {"junit": junit.parse, "tap": tap.parse, "reward": reward.parse}
 PLUG_INS: PlugIns[ResultsReader] = PlugIns(RESULTS_READERS, "results reader", RESULT_FORMATS, not_callable)
 
 
