@@ -122,6 +122,7 @@ def test_folders_without_tasks_and_missing_files_are_refused(tmp_path: Path) -> 
     assert "cannot be read" in refused(tmp_path / "none.json")
 
 
+@pytest.mark.soak
 def test_long_files_of_lines_are_read_in_bounded_memory(tmp_path: Path) -> None:
     path = tmp_path / "long.jsonl"
     line = json.dumps({"instance_id": "a", "text": "x" * 1_000_000}).encode() + b"\n"
