@@ -73,9 +73,11 @@ def kind_of(path: str) -> str:
         return CI
     if is_changelog(path):
         return CHANGELOG
+    if _REQUIREMENTS.match(name) or "requirements" in parts:
+        return BUILD
     if is_test(path) or steers(path.encode()) == WHOLE:
         return BUILD if name == "noxfile.py" else TEST
-    if name in _BUILD or _REQUIREMENTS.match(name) or "requirements" in parts:
+    if name in _BUILD:
         return BUILD
     if parts & _DOCUMENTATION and not parts & {"src", "lib"}:
         return DOCUMENTATION

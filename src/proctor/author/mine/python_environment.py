@@ -37,6 +37,14 @@ _MODULES = {
     **{"scikit-learn": "sklearn", "pytest-asyncio": "pytest_asyncio", "typing-extensions": "typing_extensions"},
     **{"python-dotenv": "dotenv", "pyjwt": "jwt", "protobuf": "google", "setuptools": "pkg_resources"},
 }
+_USUAL = {
+    **{"yaml": "pyyaml", "attr": "attrs", "dateutil": "python-dateutil", "pkg_resources": "setuptools<80", "mock": "mock"},
+    **{name: name for name in ("six", "packaging", "numpy", "requests", "pytz", "hypothesis", "jinja2", "freezegun")},
+    **{name: name for name in ("pretend", "toml", "tomli", "simplejson", "psutil", "docutils", "pexpect", "trio")},
+    **{"typing_extensions": "typing-extensions", "markupsafe": "markupsafe", "pygments": "pygments", "anyio": "anyio"},
+}
+"""Modules that files import without a declaration, because development tools bring them, and their distributions."""
+_TOP_IMPORT = re.compile(r"^(?:import|from) ([A-Za-z_]\w*)", re.MULTILINE)
 _KEPT_OPTIONS = re.compile(r"--import-mode=\w+|--doctest-[a-z-]+(?:=\S+)?|--pyargs|-p=?no:\w+")
 _OWN_PARTS = frozenset(("tests", "test", "testing", "docs", "doc", "examples", "benchmarks", "scripts", "tools", "setup"))
 
@@ -63,7 +71,7 @@ def for_fix(fix: KnownFix, resolver: Resolver, seconds: int) -> Environment:
     modules = modules_under_test(fix, roots)
     texts = _texts(fix)
     wanted = _wanted(project, texts)
-    resolution, dropped = _resolved(project, wanted, resolver, seconds)
+    resolution, dropped = _resolved(project, wanted, texts, resolver, seconds)
     mine = {normalised(project.name), *(normalised(one) for one in modules)} - {"pytest"}
     pins = [pin for pin in resolution.pins if normalised(pin.name) not in mine]
     inputs = {}
@@ -175,13 +183,16 @@ def _names(texts: str, name: str, module: str) -> bool:
 
 
 def _resolved(
-    project: PythonProject, wanted: Iterable[Requirement], resolver: Resolver, seconds: int
+    project: PythonProject, wanted: Iterable[Requirement], texts: str, resolver: Resolver, seconds: int
 ) -> tuple[Resolution, str]:
     """Resolve what can be resolved: with the locked versions, without them, and with fewer test requirements."""
     needed = tuple(one.text for one in project.requirements)
-    tests = tuple(one.text for one in wanted)
+    declared = {one.name for one in (*project.requirements, *wanted)}
+    usual = [_USUAL[name] for name in sorted(set(_TOP_IMPORT.findall(texts)) & _USUAL.keys())]
+    undeclared = [one for one in usual if one.partition("<")[0] not in declared]
+    tests = (*(one.text for one in wanted), *undeclared)
     names = tuple(dict.fromkeys(one.name for one in wanted))
-    unbounded = tuple(name for name in names if name != "pytest")
+    unbounded = (*(name for name in names if name != "pytest"), *undeclared)
     choices = [
         _Choice("", (*needed, *tests, *ALWAYS), pins=True),
         _Choice("", (*needed, *tests, *ALWAYS), pins=False),
