@@ -134,7 +134,5 @@ def _answer(made: Made, verdict: bool | None) -> dict[str, Any]:
         "keep_passing": len(proof.keep_passing),
         "failures": proof.counted(),
         "quality": to_json(made.quality),
-        "remarks": [
-            {"file": one.file, "line": one.line, "code": one.code, "text": one.text} for one in made.remarks
-        ],
+        "remarks": [{"file": one.file, "line": one.line, "code": one.code, "text": one.text} for one in made.remarks],
     }

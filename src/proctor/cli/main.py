@@ -35,9 +35,10 @@ SECTIONS = {
     "Start": {
         "demo": "Run three agents on a bundled task, offline; one of them cheats.",
         "doctor": "Test what this machine can isolate, and how to get the rest.",
-        "init": "Write a new contract with every field explained.",
+        "init": "Write a new contract with every field explained, or a complete one from a fix.",
     },
     "Tasks": {
+        "mine": "Make contracts from the fixes in the history of a repository.",
         "lint": "Check contracts and report every mistake with its line.",
         "lock": "Pin the inputs of a contract by their digests.",
         "validate": "Check that the no-op fails and the reference passes.",

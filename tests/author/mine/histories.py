@@ -72,11 +72,14 @@ from slugs import slug
 def test_one_space():
     assert slug("Hello World") == "hello-world"
 """
-MORE_TESTS = TESTS + """
+MORE_TESTS = (
+    TESTS
+    + """
 
 def test_several_spaces():
     assert slug("Hello   World") == "hello-world"
 """
+)
 CHANGES = """\
 Changes
 =======
@@ -94,7 +97,9 @@ Changes
 FIX = {"src/slugs/__init__.py": FIXED, "tests/test_slugs.py": MORE_TESTS, "CHANGES.rst": CHANGES}
 
 
-def slugs(path: Path, fix: dict[str, str | None] | None = None, message: str = "Fix several spaces (#12)") -> Repository:
+def slugs(
+    path: Path, fix: dict[str, str | None] | None = None, message: str = "Fix several spaces (#12)"
+) -> Repository:
     """A history of two commits: a project with a fault, and its fix."""
     made = Repository(path)
     first: dict[str, str | None] = {

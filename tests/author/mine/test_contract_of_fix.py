@@ -54,7 +54,9 @@ def with_test(code: str) -> str:
 
 def test_a_fix_becomes_a_valid_contract_with_one_command(proctor: Proctor, tmp_path: Path) -> None:
     made = slugs(tmp_path / "project")
-    done = proctor("init", tmp_path / "made", "--git", made.path, "--fix", made.git("rev-parse", "--short", "HEAD"), "--json")
+    done = proctor(
+        "init", tmp_path / "made", "--git", made.path, "--fix", made.git("rev-parse", "--short", "HEAD"), "--json"
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     said = json.loads(done.stdout)
     assert said["valid"] is True and said["task"] == "bug-fix" and said["reason"] == ""
@@ -115,7 +117,7 @@ def test_a_name_that_the_text_has_makes_a_feature(make: Make) -> None:
     message = "Add a function words\n\nThe new function `words` returns the words of a title as a list, in their order."
     made = make({"src/slugs/__init__.py": source, "tests/test_slugs.py": with_test(code)}, message)
     assert made.proof.reason == "" and made.proof.kind == "feature"
-    assert "kind: \"feature\"" in (made.directory / "contract.yaml").read_text()
+    assert 'kind: "feature"' in (made.directory / "contract.yaml").read_text()
 
 
 def test_a_refactoring_whose_tests_import_a_new_name_fixes_nothing(make: Make) -> None:
@@ -127,7 +129,9 @@ def test_a_refactoring_whose_tests_import_a_new_name_fixes_nothing(make: Make) -
 
 
 def test_a_fix_whose_tests_pass_before_is_refused(make: Make) -> None:
-    made = make({"src/slugs/__init__.py": FIXED, "tests/test_slugs.py": with_test("def test_true():\n    assert True\n")})
+    made = make(
+        {"src/slugs/__init__.py": FIXED, "tests/test_slugs.py": with_test("def test_true():\n    assert True\n")}
+    )
     assert made.proof.reason == "no-fail-to-pass"
 
 
@@ -164,7 +168,8 @@ def test_a_crash_inside_the_code_under_test_is_a_fault(make: Make) -> None:
 
 
 def test_a_clock_in_the_id_of_a_test_is_never_listed(make: Make) -> None:
-    code = "import time\nimport pytest\n\n\n@pytest.mark.parametrize('now', [time.time_ns()])\ndef test_now(now):\n    slug('a')\n"
+    code = "import time\nimport pytest\n\n\n@pytest.mark.parametrize('now', [time.time_ns()])\n"
+    code += "def test_now(now):\n    slug('a')\n"
     made = make({"src/slugs/__init__.py": FIXED, "tests/test_slugs.py": f"{MORE_TESTS}\n\n{code}"})
     assert made.proof.must_pass == ("tests/test_slugs.py::test_several_spaces",)
     assert not any("test_now" in test for test in made.proof.keep_passing)
@@ -172,7 +177,8 @@ def test_a_clock_in_the_id_of_a_test_is_never_listed(make: Make) -> None:
 
 def test_tests_run_as_an_ordinary_user_with_a_generated_version_file_and_metadata(make: Make) -> None:
     project = PROJECT.replace('version = "1.0"', 'dynamic = ["version"]') + (
-        '\n[project.entry-points."slugs.forms"]\nplain = "slugs:slug"\n\n[tool.setuptools_scm]\nwrite_to = "src/slugs/_version.py"\n'
+        '\n[project.entry-points."slugs.forms"]\nplain = "slugs:slug"\n'
+        '\n[tool.setuptools_scm]\nwrite_to = "src/slugs/_version.py"\n'
     )
     source = "from slugs._version import version\n" + SLUG
     code = (
@@ -211,7 +217,9 @@ def test_the_same_requirements_are_resolved_once(tmp_path: Path, shared_home: Pa
 def test_requirements_that_no_wheels_satisfy_are_a_reason(tmp_path: Path, shared_home: Path) -> None:
     made = slugs(tmp_path / "project", {"pyproject.toml": PROJECT + "\n", **FIX})
     made.commit("Bounds", {"pyproject.toml": PROJECT.replace("requires-", 'dependencies = ["six>99"]\nrequires-')})
-    made.commit("Again", {**FIX, "src/slugs/__init__.py": FIXED + "# more\n", "tests/test_slugs.py": MORE_TESTS + "# more\n"})
+    made.commit(
+        "Again", {**FIX, "src/slugs/__init__.py": FIXED + "# more\n", "tests/test_slugs.py": MORE_TESTS + "# more\n"}
+    )
     with known(made.path) as (fix, resolver, _), pytest.raises(UnfitFix, match="six") as refused:
         python_environment.for_fix(fix, resolver, fix.time)
     assert refused.value.reason == "environment"

@@ -52,7 +52,20 @@ def test_kinds(path: str, kind: str) -> None:
 
 @pytest.mark.parametrize(
     "name",
-    [b"\xff.py", b"a\nb", b"../up", b"/abs", b"a//b", b"-x", b".git/config", b"a/.GIT/x", b"a\\b", b"a" * 300, b" a", b""],
+    [
+        b"\xff.py",
+        b"a\nb",
+        b"../up",
+        b"/abs",
+        b"a//b",
+        b"-x",
+        b".git/config",
+        b"a/.GIT/x",
+        b"a\\b",
+        b"a" * 300,
+        b" a",
+        b"",
+    ],
 )
 def test_names_that_a_contract_cannot_carry(name: bytes) -> None:
     assert usable_path(name) == ""

@@ -70,7 +70,14 @@ def test_nothing_of_a_hostile_repository_runs(tmp_path: Path) -> None:
     script.chmod(0o755)
     (made.path / ".gitattributes").write_text("*.py filter=evil diff=evil\n")
     made.commit("Attributes", {})
-    for name in ("core.fsmonitor", "filter.evil.smudge", "diff.evil.textconv", "diff.external", "core.pager", "gpg.program"):
+    for name in (
+        "core.fsmonitor",
+        "filter.evil.smudge",
+        "diff.evil.textconv",
+        "diff.external",
+        "core.pager",
+        "gpg.program",
+    ):
         made.git("config", name, str(script))
     made.git("config", "log.showSignature", "true")
     for hook in ("post-checkout", "pre-commit", "reference-transaction"):

@@ -73,9 +73,9 @@ def pytest_sessionfinish(session: Any) -> None:
     place = os.environ.get("PROCTOR_RESULTS", "")
     if not place:
         return
-    lines = ["TAP version 13", "1..%d" % len(_SEEN)]
+    lines = ["TAP version 13", f"1..{len(_SEEN)}"]
     for number, (test, (when, kind, name)) in enumerate(sorted(_SEEN.items()), 1):
         text = test.encode("utf-8", "backslashreplace").decode("utf-8").replace("\n", "\\n").replace("#", "\\#")
-        lines.append("not ok %d - %s %s %s %s" % (number, when, kind, name or "-", text))
+        lines.append(f"not ok {number} - {when} {kind} {name or '-'} {text}")
     with open(os.path.join(place, "failures.tap"), "w", encoding="utf-8") as file:
         file.write("\n".join(lines) + "\n")

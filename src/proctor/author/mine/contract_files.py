@@ -25,7 +25,9 @@ from proctor.contract.text_types import NAME
 TESTS_CHECK = "tests"
 MOST_TEST_FILES = 60
 CHECK_SECONDS = 600
-_TEST_CODE = re.compile(rb"^\s*(?:async\s+)?def test|^\s*class \w*Test|^\s*class \w+\(.*TestCase|parametrize", re.MULTILINE)
+_TEST_CODE = re.compile(
+    rb"^\s*(?:async\s+)?def test|^\s*class \w*Test|^\s*class \w+\(.*TestCase|parametrize", re.MULTILINE
+)
 
 
 @dataclass(frozen=True)
@@ -43,9 +45,10 @@ def test_files(fix: KnownFix) -> tuple[str, ...]:
     found = []
     for one in fix.tests:
         name = posixpath.basename(one.path)
-        if one.after is not None and name.endswith(".py") and name not in ("conftest.py", "__init__.py"):
-            if _TEST_CODE.search(one.after[1]):
-                found.append(one.path)
+        if one.after is None or not name.endswith(".py") or name in ("conftest.py", "__init__.py"):
+            continue
+        if _TEST_CODE.search(one.after[1]):
+            found.append(one.path)
     if not found:
         raise UnfitFix("no-test-module", "the fix changes no file with tests that pytest can run")
     if len(found) > MOST_TEST_FILES:
@@ -94,7 +97,7 @@ def _form(name: str, fix: KnownFix, environment: Environment, text: TaskText, ki
     count = len([one for one in fix.others if one.kind != "changelog"])
     repository = ", ".join(f"{key}: {_value(value)}" for key, value in fix.repository.items())
     lines = [
-        f"# Written from the fix {_plain(fix.name)} by `proctor init` or `proctor mine`. The issue is a draft: read it.",
+        f"# Written from the fix {_plain(fix.name)} by Proctor. The issue is a draft: read it.",
         "schema: 1",
         "",
         "contract:",
@@ -109,9 +112,13 @@ def _form(name: str, fix: KnownFix, environment: Environment, text: TaskText, ki
         "",
         f"repository: {{{repository}}}",
         "",
-        "# The wheels of the environment, pinned in contract.lock" + (f", as of {environment.as_of}." if environment.as_of else "."),
+        "# The wheels of the environment, pinned in contract.lock"
+        + (f", as of {environment.as_of}." if environment.as_of else "."),
         "inputs:",
-        *(f"  - {{{environment.sources}: {_value(locked.spec.split(' ')[1])}, name: {one}}}" for one, locked in sorted(environment.inputs.items())),
+        *(
+            f"  - {{{environment.sources}: {_value(locked.spec.split(' ')[1])}, name: {one}}}"
+            for one, locked in sorted(environment.inputs.items())
+        ),
         "",
         "environment:",
         "  variables:",
@@ -176,14 +183,16 @@ def _protected(tests: Sequence[ChangedFile]) -> tuple[str, ...]:
     found: dict[str, None] = {}
     for one in tests:
         parts = one.path.split("/")
-        depth = next((n for n, part in enumerate(parts[:-1], 1) if part.lower() in ("test", "tests", "spec", "specs")), 0)
+        depth = next(
+            (n for n, part in enumerate(parts[:-1], 1) if part.lower() in ("test", "tests", "spec", "specs")), 0
+        )
         glob = "/".join(parts[:depth]) + "/**" if depth else one.path
         if not set(glob.removesuffix("/**")) & set("*?[]{}!\\"):
             found[glob] = None
     return tuple(found)
 
 
-def _value(value: object) -> str:
+def _value(value: str | int | list[str]) -> str:
     return canonical(value).decode()
 
 

@@ -1,4 +1,4 @@
-"""From one fix to one proven contract: environment, text, files, proof, lists, and what a person should still look at."""
+"""From one fix to one proven contract: environment, text, files, proof, lists, and what a person should look at."""
 
 from __future__ import annotations
 
@@ -68,7 +68,9 @@ def make_contract(
         write_lists(directory, proof)
         _write_kind(directory, proof.kind)
     quality = measure(fix, text)
-    return Made(directory, environment, text, quality, proof, tuple(_remarks(directory, fix, environment, text, quality, proof)))
+    return Made(
+        directory, environment, text, quality, proof, tuple(_remarks(directory, fix, environment, text, quality, proof))
+    )
 
 
 def mentions(text: TaskText, name: str) -> bool:
@@ -105,7 +107,11 @@ def _remarks(
             for file, line in _places(fix, re.compile(rf"(?<!\w){re.escape(name)}(?!\w)"), 1):
                 yield Remark(file, line, code, f"the test uses {name}, {what}")
     for code, pattern, what in (
-        ("message", r"\bmatch\s*=|assertRaisesRegex|str\(e\w*(?:\.value)?\)\s*==", "compares a message: does the issue have it?"),
+        (
+            "message",
+            r"\bmatch\s*=|assertRaisesRegex|str\(e\w*(?:\.value)?\)\s*==",
+            "compares a message: does the issue have it?",
+        ),
         ("network", r"\burlopen\b|\brequests\.(?:get|post)|\bsocket\.", "opens a connection: checks have no network"),
         ("snapshot", r"\bsnapshot\b", "compares with a snapshot: other right solutions may differ"),
     ):
@@ -119,7 +125,9 @@ def _remarks(
     ):
         if tests:
             shown = ", ".join(tests[:3]) + (", ..." if len(tests) > 3 else "")
-            yield Remark(CONTRACT_NAME, lists or line_of(form, "- id: tests"), code, f"{len(tests)} tests {what}: {shown}")
+            yield Remark(
+                CONTRACT_NAME, lists or line_of(form, "- id: tests"), code, f"{len(tests)} tests {what}: {shown}"
+            )
     for note in environment.notes[:MOST_PLACES]:
         yield Remark(CONTRACT_NAME, line_of(form, "inputs:"), "environment", note)
     hints = [one for one in environment.evidence if one.file.startswith((".github/", ".travis", ".gitlab"))]

@@ -104,7 +104,7 @@ class KnownFix:
 
 
 def fix_range(history: History, name: str) -> tuple[str, str]:
-    """The commits before and after the fix called ``name``: a commit, ``A..B``, a tag, or a branch that is not merged."""
+    """The commits before and after the fix called ``name``: a commit, ``A..B``, a tag, or an open branch."""
     start, dots, end = name.partition("..")
     if dots:
         if not start or not end or end.startswith("."):
@@ -204,7 +204,7 @@ def fix_of_releases(spec: str, cache: InputCache) -> KnownFix:
     changed = sorted(path for path in base.keys() | fixed.keys() if base.get(path) != fixed.get(path))
     if len(changed) > MOST_CHANGES:
         raise UnfitFix("too-large", f"the releases differ in {len(changed)} files; the most are {MOST_CHANGES}")
-    files = tuple(ChangedFile(path, _release_kind(path), base.get(path), fixed.get(path)) for path in changed)
+    differing = tuple(ChangedFile(path, _release_kind(path), base.get(path), fixed.get(path)) for path in changed)
     return KnownFix(
         name=f"{name}-{new}",
         base=old,
@@ -213,7 +213,7 @@ def fix_of_releases(spec: str, cache: InputCache) -> KnownFix:
         locked=Locked(spec_text(before), old_files),
         time=time,
         version=old,
-        changes=files,
+        changes=differing,
         messages=(),
         base_paths=frozenset(base),
         fix_paths=frozenset(fixed),

@@ -16,33 +16,51 @@ TEST, SOURCE, CHANGELOG, DOCUMENTATION, BUILD, LOCK, CI, GENERATED, VENDORED, OT
 
 PATH_BYTES = 400
 
-_VENDORED = frozenset(
-    "_vendor _vendored vendor vendored third_party third-party thirdparty node_modules bower_components extern".split()
+_VENDORED_TEXT = """
+    _vendor _vendored vendor vendored third_party third-party thirdparty node_modules bower_components extern
+"""
+_VENDORED = frozenset(_VENDORED_TEXT.split())
+_GENERATED_TEXT = """
+    __pycache__ dist build _build .eggs htmlcov __generated__ generated
+"""
+_GENERATED = frozenset(_GENERATED_TEXT.split())
+_GENERATED_NAME = re.compile(
+    r".*(?:_pb2(?:_grpc)?\.py|\.min\.js|\.min\.css|\.map|\.pyc|\.generated\.[a-z]+|\.g\.[a-z]+)\Z"
 )
-_GENERATED = frozenset("__pycache__ dist build _build .eggs htmlcov __generated__ generated".split())
-_GENERATED_NAME = re.compile(r".*(?:_pb2(?:_grpc)?\.py|\.min\.js|\.min\.css|\.map|\.pyc|\.generated\.[a-z]+|\.g\.[a-z]+)\Z")
 _PACKED = re.compile(r"[^/]*\.(?:egg-info|dist-info)\Z")
-_LOCKS = frozenset(
-    "uv.lock poetry.lock pdm.lock Pipfile.lock package-lock.json npm-shrinkwrap.json yarn.lock pnpm-lock.yaml "
-    "Cargo.lock go.sum composer.lock Gemfile.lock pylock.toml".split()
-)
-_CI = frozenset(".github .circleci .gitlab .azure-pipelines .ci .buildkite .devcontainer".split())
-_CI_NAMES = frozenset(
-    ".travis.yml .gitlab-ci.yml azure-pipelines.yml appveyor.yml .appveyor.yml .pre-commit-config.yaml codecov.yml "
-    ".codecov.yml .readthedocs.yml .readthedocs.yaml .gitignore .gitattributes .editorconfig renovate.json".split()
-)
-_BUILD = frozenset(
-    "pyproject.toml setup.py setup.cfg tox.ini noxfile.py MANIFEST.in Makefile Pipfile package.json go.mod Cargo.toml "
-    "CMakeLists.txt meson.build requirements.txt tsconfig.json justfile tasks.py PKG-INFO".split()
-)
+_LOCKS_TEXT = """
+    uv.lock poetry.lock pdm.lock Pipfile.lock package-lock.json npm-shrinkwrap.json yarn.lock pnpm-lock.yaml
+    Cargo.lock go.sum composer.lock Gemfile.lock pylock.toml
+"""
+_LOCKS = frozenset(_LOCKS_TEXT.split())
+_CI_TEXT = """
+    .github .circleci .gitlab .azure-pipelines .ci .buildkite .devcontainer
+"""
+_CI = frozenset(_CI_TEXT.split())
+_CI_NAMES_TEXT = """
+    .travis.yml .gitlab-ci.yml azure-pipelines.yml appveyor.yml .appveyor.yml .pre-commit-config.yaml codecov.yml
+    .codecov.yml .readthedocs.yml .readthedocs.yaml .gitignore .gitattributes .editorconfig renovate.json
+"""
+_CI_NAMES = frozenset(_CI_NAMES_TEXT.split())
+_BUILD_TEXT = """
+    pyproject.toml setup.py setup.cfg tox.ini noxfile.py MANIFEST.in Makefile Pipfile package.json go.mod Cargo.toml
+    CMakeLists.txt meson.build requirements.txt tsconfig.json justfile tasks.py PKG-INFO
+"""
+_BUILD = frozenset(_BUILD_TEXT.split())
 _REQUIREMENTS = re.compile(r"(?:requirements|constraints)(?:[-_.][a-z0-9_-]+)*\.(?:txt|in)\Z", re.IGNORECASE)
 _CHANGELOG = re.compile(
     r"(?:changes?|changelog|change[-_]?log|history|news|release[-_]?notes|releases|versionhistory|whatsnew)"
     r"(?:[-_.][a-z0-9]+)*\Z",
     re.IGNORECASE,
 )
-_FRAGMENTS = frozenset("changelog.d newsfragments news.d changes.d changelog changes news".split())
-_DOCUMENTATION = frozenset("doc docs documentation man examples example samples benchmarks bench scripts tools".split())
+_FRAGMENTS_TEXT = """
+    changelog.d newsfragments news.d changes.d changelog changes news
+"""
+_FRAGMENTS = frozenset(_FRAGMENTS_TEXT.split())
+_DOCUMENTATION_TEXT = """
+    doc docs documentation man examples example samples benchmarks bench scripts tools
+"""
+_DOCUMENTATION = frozenset(_DOCUMENTATION_TEXT.split())
 _DOCUMENT = re.compile(r".*\.(?:md|rst|txt|adoc|ipynb|svg|png|gif|jpg)\Z", re.IGNORECASE)
 _SOURCE = re.compile(r".*\.(?:py|pyi|pyx|pxd|c|h|cc|cpp|hpp|js|cjs|mjs|jsx|ts|tsx|go|rs|java|kt|rb|php|cs|swift)\Z")
 
@@ -93,6 +111,9 @@ def is_changelog(path: str) -> bool:
     if _CHANGELOG.match(stem) and (stem != name or "." not in name):
         return True
     parts = [part.lower() for part in directories]
-    return bool(parts) and parts[-1] in _FRAGMENTS and bool(re.match(r".*\.(?:md|rst|txt|[a-z]+)\Z", name)) and (
-        not name.endswith((".py", ".js", ".ts", ".go", ".rs"))
+    return (
+        bool(parts)
+        and parts[-1] in _FRAGMENTS
+        and bool(re.match(r".*\.(?:md|rst|txt|[a-z]+)\Z", name))
+        and (not name.endswith((".py", ".js", ".ts", ".go", ".rs")))
     )

@@ -1,4 +1,4 @@
-"""Prove a contract in the judge's sandbox: which tests the solution fixes, whether they always do, and why they fail before.
+"""Prove a contract in the judge's sandbox: which tests the solution fixes, and why they fail before.
 
 Base and solution are judged several times in different orders and with different hash seeds; then the tests that the
 solution fixes run alone, since a test may fail because of another one. Each of their failures on the base has a kind:
@@ -106,7 +106,10 @@ def prove(
         tell()
     dependent = tuple(test for test in derived.must_pass if test not in alone)
     return replace(
-        _decided(derived, failures, frozenset(alone), said), dependent=dependent, attempts=attempts + 3, failures=failures
+        _decided(derived, failures, frozenset(alone), said),
+        dependent=dependent,
+        attempts=attempts + 3,
+        failures=failures,
     )
 
 
@@ -157,7 +160,9 @@ def _decided(
     steady = [test for test in derived.must_pass if test in alone]
     keep = derived.keep_passing
     if not steady:
-        return Proof("order-dependent", "no test fails before and passes after when it runs alone", unsteady=derived.unsteady)
+        return Proof(
+            "order-dependent", "no test fails before and passes after when it runs alone", unsteady=derived.unsteady
+        )
     kinds = {test: failures.get(test, Failure(UNKNOWN)) for test in steady}
     hidden = [test for test, one in kinds.items() if one.kind == MISSING and not (one.name and said(one.name))]
     lost = [test for test, one in kinds.items() if one.kind in (COLLECTION, UNKNOWN)]
@@ -169,7 +174,9 @@ def _decided(
         return proof
     if hidden:
         names = ", ".join(dict.fromkeys(kinds[test].name or "a changed signature" for test in hidden))
-        return replace(proof, reason="hidden-interface", detail=f"the tests need names that the text does not have: {names}")
+        return replace(
+            proof, reason="hidden-interface", detail=f"the tests need names that the text does not have: {names}"
+        )
     return replace(proof, reason="collection-error", detail="on the base the tests cannot be collected")
 
 
@@ -188,7 +195,9 @@ def _failures(
             "PYTEST_ADDOPTS": f"-p proctor_failures -p no:cacheprovider --continue-on-collection-errors {old}".strip(),
             "PYTHONPATH": f"{SHOWN_AT}:{path}" if path else SHOWN_AT,
         }
-        return replace(check, results="tap", results_file="failures.tap", variables=variables, must_pass=(), keep_passing=())
+        return replace(
+            check, results="tap", results_file="failures.tap", variables=variables, must_pass=(), keep_passing=()
+        )
 
     trial = try_patch(machine, with_changed_checks(prepared, recorded), b"", mounts=(Mount(FAILURES, SHOWN_AT),))
     by_test: dict[str, Failure] = {}

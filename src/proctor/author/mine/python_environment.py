@@ -33,20 +33,38 @@ MOST_TEXTS = 1500
 ALWAYS = ("pytest>=7.1", "pytest-timeout>=2.1")
 _IMPORT = re.compile(r"^[ \t]*(?:import|from)[ \t]+([A-Za-z_][\w]*)", re.MULTILINE)
 _MODULES = {
-    **{"pyyaml": "yaml", "attrs": "attr", "python-dateutil": "dateutil", "beautifulsoup4": "bs4", "pillow": "PIL"},
-    **{"scikit-learn": "sklearn", "pytest-asyncio": "pytest_asyncio", "typing-extensions": "typing_extensions"},
-    **{"python-dotenv": "dotenv", "pyjwt": "jwt", "protobuf": "google", "setuptools": "pkg_resources"},
+    "pyyaml": "yaml",
+    "attrs": "attr",
+    "python-dateutil": "dateutil",
+    "beautifulsoup4": "bs4",
+    "pillow": "PIL",
+    "scikit-learn": "sklearn",
+    "pytest-asyncio": "pytest_asyncio",
+    "typing-extensions": "typing_extensions",
+    "python-dotenv": "dotenv",
+    "pyjwt": "jwt",
+    "protobuf": "google",
+    "setuptools": "pkg_resources",
 }
 _USUAL = {
-    **{"yaml": "pyyaml", "attr": "attrs", "dateutil": "python-dateutil", "pkg_resources": "setuptools<80", "mock": "mock"},
+    "yaml": "pyyaml",
+    "attr": "attrs",
+    "dateutil": "python-dateutil",
+    "pkg_resources": "setuptools<80",
+    "mock": "mock",
     **{name: name for name in ("six", "packaging", "numpy", "requests", "pytz", "hypothesis", "jinja2", "freezegun")},
     **{name: name for name in ("pretend", "toml", "tomli", "simplejson", "psutil", "docutils", "pexpect", "trio")},
-    **{"typing_extensions": "typing-extensions", "markupsafe": "markupsafe", "pygments": "pygments", "anyio": "anyio"},
+    "typing_extensions": "typing-extensions",
+    "markupsafe": "markupsafe",
+    "pygments": "pygments",
+    "anyio": "anyio",
 }
 """Modules that files import without a declaration, because development tools bring them, and their distributions."""
 _TOP_IMPORT = re.compile(r"^(?:import|from) ([A-Za-z_]\w*)", re.MULTILINE)
 _KEPT_OPTIONS = re.compile(r"--import-mode=\w+|--doctest-[a-z-]+(?:=\S+)?|--pyargs|-p=?no:\w+")
-_OWN_PARTS = frozenset(("tests", "test", "testing", "docs", "doc", "examples", "benchmarks", "scripts", "tools", "setup"))
+_OWN_PARTS = frozenset(
+    ("tests", "test", "testing", "docs", "doc", "examples", "benchmarks", "scripts", "tools", "setup")
+)
 
 
 @dataclass(frozen=True)
@@ -174,7 +192,9 @@ def _wanted(project: PythonProject, texts: str) -> tuple[Requirement, ...]:
 
 
 def _is_plug_in(name: str) -> bool:
-    return name.startswith("pytest-") or name.endswith("-pytest") or name in ("anyio", "hypothesis", "trio", "freezegun")
+    return (
+        name.startswith("pytest-") or name.endswith("-pytest") or name in ("anyio", "hypothesis", "trio", "freezegun")
+    )
 
 
 def _names(texts: str, name: str, module: str) -> bool:
@@ -226,7 +246,7 @@ def setup_script(project: PythonProject, version: str, fix: KnownFix) -> str:
     lines = [
         f"mkdir -p {SITE}",
         f'for wheel in /inputs/*.whl; do {PYTHON} -m zipfile -e "$wheel" {SITE}; done',
-        f'for part in {SITE}/*.data/purelib {SITE}/*.data/platlib; do [ ! -d "$part" ] || cp -a "$part"/. {SITE}/; done',
+        f'for part in {SITE}/*.data/*lib; do [ ! -d "$part" ] || cp -a "$part"/. {SITE}/; done',
     ]
     name = normalised(project.name) if re.fullmatch(r"[A-Za-z0-9._-]{1,100}", project.name) else ""
     if name:

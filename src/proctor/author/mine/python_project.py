@@ -1,8 +1,8 @@
 """What the files of a Python project say about its environment. They are parsed, never run.
 
-Read are ``pyproject.toml`` (extras, dependency groups, poetry, PDM, hatch), ``setup.cfg``, the constants in ``setup.py``,
-requirements files, ``tox.ini``, ``noxfile.py``, lock files and CI workflows. Everything is bounded; a file that cannot be
-parsed is left out and noted.
+Read are ``pyproject.toml`` (extras, dependency groups, poetry, PDM, hatch), ``setup.cfg``, the constants in
+``setup.py``, requirements files, ``tox.ini``, ``noxfile.py``, lock files and CI workflows. Everything is bounded; a
+file that cannot be parsed is left out and noted.
 """
 
 from __future__ import annotations
@@ -22,7 +22,9 @@ MOST_INCLUDES = 20
 
 Read = Callable[[str], bytes | None]
 
-TEST_NAMES = re.compile(r"(?:.*[-_])?(?:tests?|testing|dev|develop|development|ci|checks?|all|full|pytest)(?:[-_].*)?\Z", re.I)
+TEST_NAMES = re.compile(
+    r"(?:.*[-_])?(?:tests?|testing|dev|develop|development|ci|checks?|all|full|pytest)(?:[-_].*)?\Z", re.I
+)
 """Names of extras, groups and files that hold what tests need."""
 
 NOT_FOR_TESTS = re.compile(
@@ -230,7 +232,9 @@ class _Reader:
         self.version = self.version or _string(poetry.get("version"))
         own = _table(poetry, "dependencies")
         self.requires_python = self.requires_python or _poetry_bounds(_string(own.get("python")))
-        optional = {normalised(name) for name, value in own.items() if isinstance(value, dict) and value.get("optional")}
+        optional = {
+            normalised(name) for name, value in own.items() if isinstance(value, dict) and value.get("optional")
+        }
         for one in self._poetry_requirements(own, file):
             (self.tests if one.name in optional else self.requirements).append(one)
         groups = [_table(poetry, "dev-dependencies")]
@@ -256,7 +260,7 @@ class _Reader:
             yield Requirement(text, file, self._line(file, f"{name} ="))
 
     def _entry_point_group(self, title: str, entries: Any) -> None:
-        for name, value in (entries.items() if isinstance(entries, dict) else ()):
+        for name, value in entries.items() if isinstance(entries, dict) else ():
             if isinstance(value, str) and all(part.isprintable() and part for part in (title, name, value)):
                 self.entry_points.setdefault(title, {})[name] = value
 
@@ -334,11 +338,11 @@ class _Reader:
         self.requirements += self._listed(_as_list(found.get("install_requires")), file)
         self.tests += self._listed(_as_list(found.get("tests_require")), file)
         extras = found.get("extras_require")
-        for name, group in (extras.items() if isinstance(extras, dict) else ()):
+        for name, group in extras.items() if isinstance(extras, dict) else ():
             if isinstance(name, str):
                 self.extras.setdefault(normalised(name), []).extend(self._listed(_as_list(group), file))
         points = found.get("entry_points")
-        for title, lines in (points.items() if isinstance(points, dict) else ()):
+        for title, lines in points.items() if isinstance(points, dict) else ():
             if isinstance(title, str):
                 self._entry_point_lines(title, (one for one in _as_list(lines) if isinstance(one, str)))
         roots = found.get("package_dir")
@@ -352,10 +356,14 @@ class _Reader:
         if not name.endswith((".txt", ".in")) or directory.count("/") > 1:
             return False
         stem = name.rsplit(".", 1)[0]
-        if directory.split("/")[-1] in ("requirements", "requirements-dev") and (TEST_NAMES.match(stem) or stem == "base"):
+        if directory.split("/")[-1] in ("requirements", "requirements-dev") and (
+            TEST_NAMES.match(stem) or stem == "base"
+        ):
             return True
-        return "requirement" in stem and (bool(TEST_NAMES.match(stem)) or stem == "requirements") and (
-            directory in ("", "requirements", "tests", "test", "dev")
+        return (
+            "requirement" in stem
+            and (bool(TEST_NAMES.match(stem)) or stem == "requirements")
+            and (directory in ("", "requirements", "tests", "test", "dev"))
         )
 
     def _requirements_file(self, path: str, depth: int = 0) -> list[Requirement]:
@@ -383,8 +391,15 @@ class _Reader:
     def _tox(self) -> None:
         config = self._ini("tox.ini")
         for section in config.sections() if config else ():
-            if config and section.startswith("testenv") and (section == "testenv" or "test" in section[7:] or "py" in section):
-                lines = [re.sub(r"^[\w{},!.-]+:\s+", "", line) for line in config.get(section, "deps", fallback="").splitlines()]
+            if (
+                config
+                and section.startswith("testenv")
+                and (section == "testenv" or "test" in section[7:] or "py" in section)
+            ):
+                lines = [
+                    re.sub(r"^[\w{},!.-]+:\s+", "", line)
+                    for line in config.get(section, "deps", fallback="").splitlines()
+                ]
                 self._tool_lines(lines, "tox.ini")
                 for extra in re.split(r"[\s,]+", config.get(section, "extras", fallback="")):
                     self.tests += self.extras.get(normalised(extra), []) if extra else []
@@ -405,7 +420,9 @@ class _Reader:
         for function in ast.walk(tree):
             if isinstance(function, ast.FunctionDef) and "test" in function.name:
                 calls = (one for one in ast.walk(function) if isinstance(one, ast.Call) and _called(one) == "install")
-                words = [w.value for c in calls for w in c.args if isinstance(w, ast.Constant) and isinstance(w.value, str)]
+                words = [
+                    w.value for c in calls for w in c.args if isinstance(w, ast.Constant) and isinstance(w.value, str)
+                ]
                 pairs = zip(["", *words], words, strict=False)
                 self._tool_lines(
                     [f"-r {word}" if before == "-r" else word for before, word in pairs if not word.startswith("-")],
@@ -487,8 +504,10 @@ def _poetry_bounds(text: str) -> str:
         match = re.fullmatch(r"(\^|~)\s*([0-9]+)((?:\.[0-9]+)*)(.*)", part)
         if match:
             numbers = [int(match[2]), *map(int, filter(None, match[3].split(".")))]
-            place = next((i for i, n in enumerate(numbers) if n), len(numbers) - 1) if match[1] == "^" else min(
-                1, len(numbers) - 1
+            place = (
+                next((i for i, n in enumerate(numbers) if n), len(numbers) - 1)
+                if match[1] == "^"
+                else min(1, len(numbers) - 1)
             )
             upper = [*numbers[:place], numbers[place] + 1]
             found.append(f">={match[2]}{match[3]}{match[4]},<{'.'.join(map(str, upper))}")

@@ -120,7 +120,16 @@ def _uv() -> str:
 
 
 def _with_uv(uv: str, work: Path, day: str) -> list[tuple[str, str]]:
-    options = ["--no-config", "--quiet", "--no-header", "--no-annotate", "--only-binary", ":all:", "--python", _python()]
+    options = [
+        "--no-config",
+        "--quiet",
+        "--no-header",
+        "--no-annotate",
+        "--only-binary",
+        ":all:",
+        "--python",
+        _python(),
+    ]
     if day:
         options += ["--exclude-newer", day]
         if day < RUNNER_SINCE:
@@ -129,7 +138,9 @@ def _with_uv(uv: str, work: Path, day: str) -> list[tuple[str, str]]:
     done = run_client([uv, "pip", "compile", *options, *files], work)
     if done.exit_code:
         said = done.stderr.decode("utf-8", "replace")
-        if re.search(r"No solution found|not found in the package registry|Couldn't parse|doesn't match|no wheels", said):
+        if re.search(
+            r"No solution found|not found in the package registry|Couldn't parse|doesn't match|no wheels", said
+        ):
             raise Unresolvable(f"no wheels satisfy the requirements: {' '.join(said.split())[:300]}")
         raise InfrastructureFault(f"uv cannot resolve the environment: {' '.join(said.split())[:300]}")
     packages = tomllib.loads(done.stdout.decode("utf-8", "replace")).get("packages", [])
@@ -152,7 +163,9 @@ def _with_pip(work: Path) -> list[tuple[str, str]]:
 
 
 def _checked(name: object, version: object) -> tuple[str, str]:
-    if not (isinstance(name, str) and isinstance(version, str) and _PIN.fullmatch(name) and _VERSION.fullmatch(version)):
+    if not (
+        isinstance(name, str) and isinstance(version, str) and _PIN.fullmatch(name) and _VERSION.fullmatch(version)
+    ):
         raise Unresolvable(f"the resolver names no release: {str(name)[:80]} {str(version)[:80]}")
     return name, version
 

@@ -1,4 +1,4 @@
-"""How good a task is, in numbers: what its tests demand that its text does not say, and what makes them brittle. Pure."""
+"""How good a task is, in numbers: hidden demands of its tests, and what makes them brittle. Pure."""
 
 from __future__ import annotations
 
@@ -53,7 +53,12 @@ def measure(fix: KnownFix, text: TaskText) -> Quality:
         for line in added_lines(one.before[1] if one.before else b"", one.after[1])
     ]
     code = [line for one, line in added if one.path.endswith(".py")]
-    used = {name for one in fix.tests if one.after and one.path.endswith(".py") for name in identifiers(one.path, one.after[1])}
+    used = {
+        name
+        for one in fix.tests
+        if one.after and one.path.endswith(".py")
+        for name in identifiers(one.path, one.after[1])
+    }
     hidden = [name for name in text.new_names if name in used and name not in text.leaked]
     stored = [one for one in fix.tests if re.search(r"snapshot|\.ambr\Z|\.golden\Z|expected", one.path)]
     sources = [one for one in fix.others if one.kind == "source"]

@@ -1,8 +1,8 @@
 """The text of a task, drafted from the changelog and the commit messages of a fix, without what gives it away. Pure.
 
 The entry that the fix added to the changelog is the main source; messages follow. Removed are commit ids, numbers of
-issues and pull requests, addresses, trailers, and every sentence that quotes a line of the solution, names a changed file
-or a private name that only the solution has. What is left is measured: which new names of the solution the text has.
+issues and pull requests, addresses, trailers, and every sentence that quotes a line of the solution, names a changed
+file or a private name that only the solution has. What is left is measured: which new names of the solution it has.
 """
 
 from __future__ import annotations
@@ -40,17 +40,23 @@ _ROLE = re.compile(r":[a-z]+(?::[a-z]+)?:`~?\.?([^`<]*?)(?:\s*<[^`>]*>)?`")
 _LINK = re.compile(r"\[([^\]]*)\]\([^)\s]*\)|`([^`<]+?)\s*<https?://[^>]*>`_{0,2}")
 _ADDRESS = re.compile(r"<?https?://[^\s>)\]]+>?")
 _NUMBER = re.compile(
-    r"\(\s*(?:(?:see|fixes|closes|refs?|issues?|pull requests?|PRs?|bugs?)[:\s]*)?(?:[\w.-]+/[\w.-]+)?(?:#|GH-?|gh-?)\d+"
-    r"(?:[,\s]*(?:and\s+)?(?:[\w.-]+/[\w.-]+)?(?:#|GH-?|gh-?)\d+)*\s*\)|"
+    r"\(\s*(?:(?:see|fixes|closes|refs?|issues?|pull requests?|PRs?|bugs?)[:\s]*)?(?:[\w.-]+/[\w.-]+)?"
+    r"(?:#|GH-?|gh-?)\d+(?:[,\s]*(?:and\s+)?(?:[\w.-]+/[\w.-]+)?(?:#|GH-?|gh-?)\d+)*\s*\)|"
     r"\(\s*(?:issue|bug|pr|ticket)s?\s?[0-9]{1,6}(?:\s*,[^)]*)?\)|\b(?:issue|ticket)s?\s?[0-9]{2,6}\b|"
     r"(?:\b(?:see|fix|fixes|fixed|closes|close|closed|resolves|refs?|issues?|pull request|PR|bug)[:\s]*)?"
     r"(?:\b[\w.-]+/[\w.-]+)?(?<![\w&])(?:#|GH-|gh-)\d{1,6}\b",
     re.IGNORECASE,
 )
 _COMMIT = re.compile(r"\b(?=[0-9a-f]*[0-9])(?=[0-9a-f]*[a-f])[0-9a-f]{7,40}\b")
-_MENTION = re.compile(r"(?:[,(]?\s*(?:thanks to|by|via|reported by|contributed by|patch by|courtesy of)[,:]?\s+)?@[\w-]+(?:[,)]|\b)", re.I)
-_CREDIT = re.compile(r"\s*[(\[]?(?:thanks to|thanks,?|reported by|contributed by|patch by|courtesy of)\s[^.)\]]*[.)\]]?", re.I)
-_CONVENTIONAL = re.compile(r"\s*(?:fix|bugfix|feat|feature|refactor|chore|docs?|test|perf|build|ci|style)(?:\([^)]*\))?!?:\s+", re.I)
+_MENTION = re.compile(
+    r"(?:[,(]?\s*(?:thanks to|by|via|reported by|contributed by|patch by|courtesy of)[,:]?\s+)?@[\w-]+(?:[,)]|\b)", re.I
+)
+_CREDIT = re.compile(
+    r"\s*[(\[]?(?:thanks to|thanks,?|reported by|contributed by|patch by|courtesy of)\s[^.)\]]*[.)\]]?", re.I
+)
+_CONVENTIONAL = re.compile(
+    r"\s*(?:fix|bugfix|feat|feature|refactor|chore|docs?|test|perf|build|ci|style)(?:\([^)]*\))?!?:\s+", re.I
+)
 _TAG = re.compile(r"\s*\[(?:fix|bug|bugfix|feature|changed|added|fixed)\]:?\s*", re.I)
 _HEADING = re.compile(
     r"\s*(?:[-=~^*#\"'`+]{3,}|#{1,6}\s.*|(?:version|release|v)?\s*\[?v?[0-9]+\.[0-9][\w.\]]*(?:\s.*)?|(?:un)?released.*|"
@@ -64,11 +70,12 @@ _COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
 _BULLET = re.compile(r"\s*(?:[-*+•]|\d+[.)])\s+")
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]{2,}")
 _SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z`\"'(])")
-_ORDINARY = frozenset(
-    "None True False self cls args kwargs the and for not with from import return def class if else elif try except raise "
-    "yield assert while lambda pass print str int float bool list dict set tuple object type len isinstance value values "
-    "name names key keys item items data result results error string text file line path code test tests".split()
-)
+_ORDINARY_TEXT = """
+    None True False self cls args kwargs the and for not with from import return def class if else elif try except
+    raise yield assert while lambda pass print str int float bool list dict set tuple object type len isinstance
+    value values name names key keys item items data result results error string text file line path code test tests
+"""
+_ORDINARY = frozenset(_ORDINARY_TEXT.split())
 
 
 @dataclass(frozen=True)
@@ -109,10 +116,10 @@ def draft(fix: KnownFix) -> TaskText:
         for message in fix.messages[1:]:
             first, rest = _message(message)
             others += _cleaned([first, *rest], secrets)
-    title, rest = _title([*subjects, *entries, *bodies, *others])
+    title, more = _title([*subjects, *entries, *bodies, *others])
     parts = {CHANGELOG_TEXT: entries, MESSAGE_TEXT: [*subjects, *bodies], OTHER_MESSAGES: others}
     lines: list[str] = []
-    for paragraph in (rest, *entries, *bodies, *others):
+    for paragraph in (more, *entries, *bodies, *others):
         if paragraph and not any(_covers(known, paragraph) for known in (title, *lines)):
             lines.append(paragraph)
     text = "\n\n".join(lines)[:BODY_CHARACTERS]
@@ -177,7 +184,9 @@ class _Secrets:
         self.new_names = new_names(fix.others)
         self.removed: list[str] = []
         self._private = frozenset(name for name in self.new_names if name.startswith("_"))
-        self._files = frozenset(part for one in fix.others if one.kind == SOURCE for part in (one.path, _file_name(one.path)))
+        self._files = frozenset(
+            part for one in fix.others if one.kind == SOURCE for part in (one.path, _file_name(one.path))
+        )
         self._lines = frozenset(
             re.sub(r"\s+", "", line)
             for one in fix.others
@@ -253,7 +262,12 @@ def _without_references(text: str, secrets: _Secrets) -> str:
     for role in (_MYST_ROLE, _ROLE):
         text = role.sub(lambda match: f"`{match[1]}`", text)
     text = _LINK.sub(lambda match: match[1] or match[2] or "", text)
-    for pattern, why in ((_ADDRESS, "an address"), (_COMMIT, "a commit id"), (_MENTION, "a person"), (_CREDIT, "a person")):
+    for pattern, why in (
+        (_ADDRESS, "an address"),
+        (_COMMIT, "a commit id"),
+        (_MENTION, "a person"),
+        (_CREDIT, "a person"),
+    ):
         if pattern.search(text):
             secrets.removed.append(why)
             text = pattern.sub("", text)
@@ -261,7 +275,7 @@ def _without_references(text: str, secrets: _Secrets) -> str:
     text = re.sub(r"\(\s*[,;]*\s*\)|\[\s*\]", "", text)
     text = re.sub(r"\s+([.,;:])", r"\1", re.sub(r"[ \t]+", " ", text))
     text = re.sub(r"([.,;:])(?:\s*[,;:])+", r"\1", text)
-    return text.strip(" \t-–—:,;|")
+    return text.strip(" \t-\u2013\u2014:,;|")
 
 
 def _title(candidates: Sequence[str]) -> tuple[str, str]:

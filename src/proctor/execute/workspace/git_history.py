@@ -159,11 +159,12 @@ class History:
                 total_bytes -= int(size)
                 names.append((path, name, int(size)))
         done = self._git.git("cat-file", "--batch", stdin=b"".join(name + b"\n" for _, name, _ in names))
-        found, place = {}, 0
-        for path, _, size in names:
+        found: dict[bytes, bytes] = {}
+        place = 0
+        for path, _, length in names:
             place = done.stdout.index(b"\n", place) + 1
-            found[path] = done.stdout[place : place + size]
-            place += size + 1
+            found[path] = done.stdout[place : place + length]
+            place += length + 1
         return found
 
     def describe(self, commit: str) -> tuple[str, int]:
