@@ -111,6 +111,13 @@ def journal() -> str:
     return "\n".join(parts)
 
 
+def mined() -> str:
+    """Every field of a line of mine.jsonl."""
+    from proctor.author.mine.mined_record import mined_schema
+
+    return _record("mine.jsonl", "`proctor schema mined`", mined_schema())
+
+
 def _record(title: str, command: str, schema: dict[str, Any]) -> str:
     """The fields of a stored record, by its JSON Schema."""
     parts = [f"# {title}\n", f"{schema['description']}\n\n{command} prints the same as a JSON Schema.\n"]
@@ -262,6 +269,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "report.md": report,
     "protocol.md": protocol,
     "journal.md": journal,
+    "mined.md": mined,
     "events.md": events,
     "exit-codes.md": exit_codes,
 }

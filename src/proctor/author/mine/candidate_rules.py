@@ -64,8 +64,10 @@ _BOT = re.compile(
 )
 _REVERT = re.compile(r"\s*(?:this )?reverts?\b", re.IGNORECASE)
 _RELEASE = re.compile(
-    r"\s*(?:release(?: version| of)? v?[0-9]|v?[0-9]+\.[0-9][\w.]*\s*\Z|bump(?:ed)? version|"
-    r"prepare(?: for)?(?: the)? release|version (?:bump|[0-9])|start (?:version )?[0-9.]+|set version|preparing release|"
+    r"\s*(?:release(?: version| of)? v?[0-9]|"
+    r"v?[0-9]+\.[0-9][\w.]*\s*\Z|bump(?:ed)? version|"
+    r"prepare(?: for)?(?: the)? release|"
+    r"version (?:bump|[0-9])|start (?:version )?[0-9.]+|set version|preparing release|"
     r"merge (?:branch )?'?(?:stable|release|main))",
     re.IGNORECASE,
 )

@@ -30,6 +30,7 @@ from proctor.author.mine.mined_record import (
     SCHEMA,
     VALID,
     MinedCommit,
+    Status,
     append_mined,
     read_mined,
     write_mined,
@@ -121,11 +122,10 @@ class Miner:
         (self._out / CONTRACTS).mkdir(parents=True, exist_ok=True)
         path = self._out / FILE_NAME
         earlier = read_mined(path)
-        records: list[MinedCommit] = []
+        records: list[MinedCommit] | None = None
         with suppress(KeyboardInterrupt), ThreadPoolExecutor(self._walk.jobs) as pool:
             records = self._walked(pool, earlier, path)
-        stopped = not records
-        if stopped:
+        if records is None:
             return Mined(tuple(read_mined(path).values()), self._resolver.resolved, time.monotonic() - start, True)
         write_mined(path, records)
         records = self._validated(records, watching)
@@ -204,7 +204,7 @@ class Miner:
         git = self._walk.git
         return git if is_address(git) else os.path.relpath(git, self._out / CONTRACTS / "one")
 
-    def _record(self, facts: CommitFacts, status: str, reason: str, detail: str = "") -> MinedCommit:
+    def _record(self, facts: CommitFacts, status: Status, reason: str, detail: str = "") -> MinedCommit:
         subject = next((line.strip() for line in facts.message.splitlines() if line.strip()), "")
         return MinedCommit(
             kind=KIND,
@@ -213,7 +213,7 @@ class Miner:
             base=facts.parents[0] if facts.parents else "",
             committed=facts.committed,
             subject=_plain(subject)[:SUBJECT_CHARACTERS],
-            status=status,  # type: ignore[arg-type]
+            status=status,
             reason=reason,
             detail=_plain(detail)[:DETAIL_CHARACTERS],
         )
@@ -318,11 +318,12 @@ def contract_name(fix: KnownFix) -> str:
 
 def quarter_end(seconds: int) -> int:
     """The last second of the quarter of a time, but not later than now: commits of a quarter share environments."""
-    moment = time.gmtime(seconds)
+    now = int(time.time())
+    moment = time.gmtime(min(seconds, now))
     month = (moment.tm_mon - 1) // QUARTER_MONTHS * QUARTER_MONTHS + QUARTER_MONTHS + 1
     year, month = (moment.tm_year + 1, 1) if month > 12 else (moment.tm_year, month)
     end = int(datetime(year, month, 1, tzinfo=UTC).timestamp()) - 1
-    return min(end, int(time.time()))
+    return min(end, now)
 
 
 def _plain(text: str) -> str:

@@ -17,7 +17,11 @@ KIND, SCHEMA = "mined", 1
 FILE_NAME = "mine.jsonl"
 FILE_BYTES = 256 << 20
 
-VALID, PROVEN, REJECTED, FAULT = "valid", "proven", "rejected", "fault"
+Status = Literal["valid", "proven", "rejected", "fault"]
+VALID: Status = "valid"
+PROVEN: Status = "proven"
+REJECTED: Status = "rejected"
+FAULT: Status = "fault"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,7 +35,7 @@ class MinedCommit:
     committed: Annotated[int, "When it was committed, in seconds since 1970."]
     subject: Annotated[str, "The first line of its message, shortened."]
     status: Annotated[
-        Literal["valid", "proven", "rejected", "fault"],
+        Status,
         "valid: its contract was validated. proven: not validated yet. fault: this machine could not judge it.",
     ]
     reason: Annotated[str, "The code of the reason to reject it."] = ""

@@ -237,12 +237,12 @@ def _cleaned(paragraphs: Iterable[str], secrets: _Secrets) -> list[str]:
     found = []
     for paragraph in paragraphs:
         kept = []
-        for sentence in _SENTENCE.split(_without_references(paragraph, secrets)):
+        for sentence in _SENTENCE.split(paragraph):
             why = secrets.reveals(sentence)
             if why:
                 secrets.removed.append(why)
-            elif sentence.strip():
-                kept.append(sentence.strip())
+            elif rest := _without_references(sentence, secrets):
+                kept.append(rest)
         text = " ".join(kept).strip()
         if re.search(r"[A-Za-z]{2}", text) and not _HEADING.fullmatch(text):
             found.append(text)
@@ -272,7 +272,7 @@ def _without_references(text: str, secrets: _Secrets) -> str:
             secrets.removed.append(why)
             text = pattern.sub("", text)
     text = text.replace("``", "`")
-    text = re.sub(r"\(\s*[,;]*\s*\)|\[\s*\]", "", text)
+    text = re.sub(r"\s+(?:\(\s*[,;]*\s*\)|\[\s*\])", "", text)
     text = re.sub(r"\s+([.,;:])", r"\1", re.sub(r"[ \t]+", " ", text))
     text = re.sub(r"([.,;:])(?:\s*[,;:])+", r"\1", text)
     return text.strip(" \t-\u2013\u2014:,;|")

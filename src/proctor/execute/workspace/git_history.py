@@ -28,6 +28,8 @@ REFERENCES_BYTES = 64 << 20
 MESSAGE_CHARACTERS = 64 << 10
 TRANSFER_SECONDS = 3600
 BLOB_BYTES = 32 << 20
+LATEST = 1 << 33
+"""The latest time of a commit that is believed, in the year 2242."""
 
 LINK, SUBMODULE = 0o120000, 0o160000
 
@@ -276,7 +278,7 @@ def _usable(reference: str) -> bool:
 
 
 def _seconds(text: str) -> int:
-    return int(text) if text.strip().isdigit() else 0
+    return min(int(text[:20]), LATEST) if text.strip().isascii() and text.strip().isdigit() else 0
 
 
 def _said(data: bytes) -> str:
