@@ -160,6 +160,24 @@ def test_a_base_that_hangs_is_a_failure_of_one_test(make: Make, monkeypatch: pyt
     assert made.proof.keep_passing == ("tests/test_slugs.py::test_one_space",)
 
 
+def test_tests_after_the_death_of_the_process_are_not_listed(make: Make) -> None:
+    """On the base a test ends the process: the later ones seem to be missing there, and are not fixed by the fix."""
+    first = {"src/slugs/__init__.py": SLUG + "\n\ndef leave():\n    import os\n    os._exit(3)\n"}
+    code = (
+        "def test_leave():\n    import slugs\n    slugs.leave()\n\n\ndef test_later():\n    assert slug('A') == 'a'\n"
+    )
+    fixed = FIXED + "\n\ndef leave():\n    return None\n"
+    files = {"src/slugs/__init__.py": fixed, "tests/test_slugs.py": f"{TESTS}\n\n{code}"}
+    made = make(files, first=first)
+    assert "tests/test_slugs.py::test_later" not in made.proof.must_pass
+
+
+def test_ids_start_at_the_root_of_the_tree_whatever_the_configuration(make: Make) -> None:
+    first = {"tests/pytest.ini": "[pytest]\naddopts = --no-such-option\n"}
+    made = make({"src/slugs/__init__.py": FIXED, "tests/test_slugs.py": MORE_TESTS}, first=first)
+    assert made.proof.must_pass == ("tests/test_slugs.py::test_several_spaces",)
+
+
 def test_a_crash_inside_the_code_under_test_is_a_fault(make: Make) -> None:
     code = "def test_nothing():\n    assert slug(None) == ''\n"
     fixed = SLUG.replace("return title", "return '' if title is None else title")

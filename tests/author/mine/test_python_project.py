@@ -89,7 +89,8 @@ testing = pytest-mock
 [tool:pytest]
 addopts = -p no:warnings
 """
-    py = "TESTS = ['mock', 'pytest']\nsetup(name='x', extras_require=dict(test=TESTS + ['pytz']), install_requires=read())\n"
+    py = "TESTS = ['mock', 'pytest']\nsetup(name='x', install_requires=read(), "
+    py += "extras_require=dict(test=TESTS + ['pytz']))\n"
     found = read(setup__cfg=cfg, setup__py=py)
     assert found.name == "s" and found.version == "" and found.source_roots == ("lib",)
     assert texts(found) == (["six>=1.0"], ["pytest-mock", "mock", "pytest", "pytz"])

@@ -46,9 +46,9 @@ def text(message: str, after: dict[str, str] | None = None, *merged: str) -> Tas
 
 def test_the_changelog_is_the_main_source() -> None:
     found = text("Fix it (#12)", {"CHANGES.rst": CHANGES})
-    assert found.sources == ("changelog", "commit message")
-    assert found.title == "Fix it"
-    assert "Titles with several spaces in a row get one dash between two words." in found.body
+    assert found.sources == ("changelog",)
+    assert found.title == "Titles with several spaces in a row get one dash between two words"
+    assert found.body.startswith(f"{found.title}. Before, each space became a dash.") and "Fix it" not in found.whole
     assert "#12" not in found.whole and "unreleased" not in found.whole and "First release" in found.whole
     assert found.sufficient and "a number of an issue" in found.removed
 
@@ -62,8 +62,8 @@ def test_the_changelog_is_the_main_source() -> None:
         ("Merge pull request #7 from ada/fix\n\nFix several spaces", "Fix several spaces"),
         ("Fix :func:`slug` of spaces :issue:`12`", "Fix `slug` of spaces"),
         ("Fix {meth}`slug` of spaces {pr}`12`", "Fix `slug` of spaces"),
-        ("Fix spaces, see https://example.org/issues/12", "Fix spaces, see"),
-        ("Fix spaces broken in 1a2b3c4d5e", "Fix spaces broken in"),
+        ("Fix spaces, see https://example.org/issues/12", "Fix spaces"),
+        ("Fix spaces broken in 1a2b3c4d5e", "Fix spaces broken"),
         ("Fix spaces\n\nCo-authored-by: Ada <ada@example.org>\nFixes: #12", "Fix spaces"),
     ],
 )

@@ -1,8 +1,9 @@
 """The text of a task, drafted from the changelog and the commit messages of a fix, without what gives it away. Pure.
 
-The entry that the fix added to the changelog is the main source; messages follow. Removed are commit ids, numbers of
-issues and pull requests, addresses, trailers, and every sentence that quotes a line of the solution, names a changed
-file or a private name that only the solution has. What is left is measured: which new names of the solution it has.
+The entry that the fix added to the changelog is the source, and messages where it says too little. Removed are commit
+ids, numbers of issues and pull requests, addresses, trailers, and every sentence that quotes a line of the solution,
+names a changed file or a private name that only the solution has. What is left is measured: which new names of the
+solution it has.
 """
 
 from __future__ import annotations
@@ -66,6 +67,8 @@ _HEADING = re.compile(
     re.IGNORECASE,
 )
 _DATE = re.compile(r"\s*\(?\d{4}-\d{2}-\d{2}\)?\s*\Z")
+_DANGLING = re.compile(r"[ ,;(]+(?:by|in|see|from|via|of|since|with|after)\s*([.)]?)\s*\Z")
+"""What is left of a reference at the end of a sentence."""
 _COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
 _BULLET = re.compile(r"\s*(?:[-*+•]|\d+[.)])\s+")
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]{2,}")
@@ -110,6 +113,8 @@ def draft(fix: KnownFix) -> TaskText:
     secrets = _Secrets(fix)
     entries = _cleaned(changelog_entries(fix.changes), secrets)
     subject, body = _message(fix.messages[0] if fix.messages else "")
+    if sum(len(entry.split()) for entry in entries) >= LEAST_WORDS:
+        subject, body = "", []  # a message is for developers, and often says how the fault was repaired
     subjects, bodies = _cleaned([subject], secrets), _cleaned(body, secrets)
     others: list[str] = []
     if not entries and len(subjects + bodies) < 2:
@@ -271,6 +276,7 @@ def _without_references(text: str, secrets: _Secrets) -> str:
         if pattern.search(text):
             secrets.removed.append(why)
             text = pattern.sub("", text)
+    text = _DANGLING.sub(lambda match: match[1], text) if secrets.removed else text
     text = text.replace("``", "`")
     text = re.sub(r"\s+(?:\(\s*[,;]*\s*\)|\[\s*\])", "", text)
     text = re.sub(r"\s+([.,;:])", r"\1", re.sub(r"[ \t]+", " ", text))
