@@ -11,6 +11,7 @@ from typing import Any
 import click
 
 from proctor.author.mine.contract_of_fix import Made, make_contract
+from proctor.author.mine.issue_export import read_issues
 from proctor.author.mine.known_fix import KnownFix, fix_of_commits, fix_of_releases, fix_range
 from proctor.author.mine.python_resolution import Resolver
 from proctor.author.validation import Validation, validate_contracts
@@ -25,6 +26,12 @@ from proctor.contract.scaffold import scaffold
 from proctor.execute.workspace.git_history import open_history
 
 LEAST_STEPS = 3
+
+issues_option = click.option(
+    "--issues",
+    type=click.Path(path_type=Path),
+    help="A JSON export of issues (number, title, body); the issue that a fix closes becomes the text.",
+)
 
 
 @click.command(
@@ -41,8 +48,19 @@ LEAST_STEPS = 3
 @click.option("--pypi", metavar="NAME==OLD..NEW", default="", help="The fix as the step between two releases on PyPI.")
 @click.option("--times", type=click.IntRange(2, 100), default=3, show_default=True, help="Attempts at base and fix.")
 @click.option("--jobs", type=click.IntRange(1, 64), default=1, show_default=True, help="Parallel attempts.")
+@issues_option
 @as_json
-def command(directory: Path, name: str, git: str, fix: str, pypi: str, times: int, jobs: int, json_: bool) -> int:
+def command(
+    directory: Path,
+    name: str,
+    git: str,
+    fix: str,
+    pypi: str,
+    times: int,
+    jobs: int,
+    issues: Path | None,
+    json_: bool,
+) -> int:
     """Write a new contract with every field explained, or a complete one from a fix.
 
     DIRECTORY gets a small contract that already passes `proctor validate`. Replace its parts by your own.
@@ -68,7 +86,8 @@ def command(directory: Path, name: str, git: str, fix: str, pypi: str, times: in
         resolver = Resolver(here.inputs, scratch)
         total = 2 * times + LEAST_STEPS - 1
         made = make_contract(
-            here, known, directory, name, resolver, known.time, times, jobs, lambda: attempts.one_more(total)
+            *(here, known, directory, name, resolver, known.time, times, jobs, lambda: attempts.one_more(total)),
+            issues=read_issues(issues) if issues else {},
         )
     valid = None
     if not made.proof.reason:

@@ -9,11 +9,13 @@ from pathlib import Path
 import click
 
 from proctor.author.mine.candidate_rules import ADMITTABLE, MOST_SOURCE_FILES, REASONS, Rules
+from proctor.author.mine.issue_export import read_issues
 from proctor.author.mine.mine_history import Mined, Miner, Walk
 from proctor.author.mine.mined_record import FILE_NAME, REJECTED
 from proctor.author.mine.python_resolution import Resolver
 from proctor.author.mine.task_text import LEAST_WORDS
 from proctor.base.files import write_whole
+from proctor.cli.init import issues_option
 from proctor.cli.output import as_json, counted, print_json, print_table, printable
 from proctor.cli.progress import progress_of
 from proctor.cli.terminal import echo
@@ -46,6 +48,7 @@ INTERRUPTED = 130
 @click.option(
     "--admit", type=click.Choice(sorted(ADMITTABLE)), multiple=True, help="Do not reject commits for this reason."
 )
+@issues_option
 @as_json
 def command(
     repository: str,
@@ -58,6 +61,7 @@ def command(
     most_files: int,
     least_words: int,
     admit: tuple[str, ...],
+    issues: Path | None,
     json_: bool,
 ) -> int:
     """Make contracts from the fixes in the history of a repository.
@@ -74,6 +78,7 @@ def command(
     """
     here = machine()
     rules = Rules(frozenset(admit), most_files)
+    known = read_issues(issues) if issues else {}
     start = int(since.replace(tzinfo=UTC).timestamp()) if since else 0
 
     def tell(line: str) -> None:
@@ -87,7 +92,7 @@ def command(
         here.inputs.in_use(),
     ):
         resolver = Resolver(here.inputs, work)
-        walk = Walk(repository, branch, start, limit, times, jobs, rules, least_words)
+        walk = Walk(repository, branch, start, limit, times, jobs, rules, least_words, known)
         mined = Miner(here, history, walk, out, resolver, tell).run(lambda plan: progress_of(plan, quiet=json_))
     write_whole(out / PAGE, mining_page(repository, mined, out).encode())
     if json_:

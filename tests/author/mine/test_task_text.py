@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import pytest
 
+from proctor.author.mine.issue_export import read_issues
 from proctor.author.mine.known_fix import ChangedFile, KnownFix
 from proctor.author.mine.path_kinds import kind_of
 from proctor.author.mine.quality import measure
 from proctor.author.mine.task_text import TaskText, draft, new_names
+from proctor.base.errors import UsageFault
 from tests.author.mine.histories import CHANGES, FIXED, MORE_TESTS, SLUG, TESTS
 
 BEFORE = {"src/slugs/__init__.py": SLUG, "tests/test_slugs.py": TESTS, "CHANGES.rst": "Changes\n=======\n\n1.0\n---\n"}
@@ -94,6 +99,30 @@ def test_words_of_comments_and_texts_are_no_names() -> None:
     source = SLUG + '# an unusual remark\nMARK = "extraordinary"\n'
     before, after = (0o100644, SLUG.encode()), (0o100644, source.encode())
     assert new_names([ChangedFile("src/slugs/__init__.py", "source", before, after)]) == ("MARK",)
+
+
+def test_an_exported_issue_comes_first(tmp_path: Path) -> None:
+    export = tmp_path / "issues.json"
+    body = "Slugs are odd:\n\n    slug('a  b')\n\nSee #3. <!-- internal --> The place is src/slugs/__init__.py."
+    entries = [
+        {"number": 12, "title": "Two dashes for two spaces (#3)", "body": body},
+        {"number": 3, "title": "A pull request", "body": "The solution.", "pull_request": {"url": "x"}},
+        {"number": 4, "title": "Another", "body": None},
+        {"number": "5", "title": "No number"},
+    ]
+    export.write_text(json.dumps(entries))
+    issues = read_issues(export)
+    assert set(issues) == {12, 4}
+    found = draft(fix("Fix it, closes #12"), issues)
+    assert found.sources == ("issue",) and found.title == "Two dashes for two spaces"
+    assert "    slug('a  b')" in found.body and "#3" not in found.whole and "__init__" not in found.whole
+    assert draft(fix("Fix it, see #4"), issues).title == "Another"
+    assert draft(fix("Fix it"), issues).sources == ("commit message",)
+    export.write_text("\n".join(json.dumps(one) for one in entries))
+    assert read_issues(export) == issues
+    export.write_text("{")
+    with pytest.raises(UsageFault, match="not an export"):
+        read_issues(export)
 
 
 def test_short_messages_get_those_of_merged_commits() -> None:

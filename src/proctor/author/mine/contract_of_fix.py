@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,11 +11,13 @@ from proctor.author.contract_edit import with_field
 from proctor.author.mine import python_environment
 from proctor.author.mine.contract_files import Remark, is_generated_only, line_of, write_contract
 from proctor.author.mine.environment import Environment
+from proctor.author.mine.issue_export import Issue
 from proctor.author.mine.known_fix import KnownFix, UnfitFix
 from proctor.author.mine.proof import Proof, prove, write_lists
 from proctor.author.mine.python_resolution import Resolver
 from proctor.author.mine.quality import Quality, measure
 from proctor.author.mine.task_text import TaskText, draft
+from proctor.base.dataclass_fields import EMPTY
 from proctor.base.files import read_bounded, write_whole
 from proctor.conduct.machine_setup import Machine
 from proctor.contract.load import CONTRACT_BYTES, CONTRACT_NAME
@@ -54,11 +56,12 @@ def make_contract(
     times: int,
     jobs: int = 1,
     tell: Callable[[], None] = lambda: None,
+    issues: Mapping[int, Issue] = EMPTY,
 ) -> Made:
     """Write and prove the contract ``name``. It stays where the proof fails, so that a person can repair it."""
     if is_generated_only(fix):
         raise UnfitFix("no-source", "the fix changes no source file of the project")
-    text = draft(fix)
+    text = draft(fix, issues)
     environment = infer_environment(fix, resolver, seconds)
     with machine.scratch("reference") as scratch:
         write_contract(directory, name, fix, environment, text, "bug-fix", scratch)

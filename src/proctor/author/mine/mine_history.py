@@ -11,7 +11,7 @@ import os
 import re
 import shutil
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, field, replace
@@ -20,6 +20,7 @@ from pathlib import Path
 
 from proctor.author.mine.candidate_rules import REASONS, Rules, by_message, by_paths
 from proctor.author.mine.contract_of_fix import Made, make_contract
+from proctor.author.mine.issue_export import Issue
 from proctor.author.mine.known_fix import KnownFix, UnfitFix, fix_of_commits
 from proctor.author.mine.mined_record import (
     FAULT,
@@ -37,7 +38,7 @@ from proctor.author.mine.mined_record import (
 )
 from proctor.author.mine.python_resolution import Resolver
 from proctor.author.mine.quality import measure
-from proctor.author.mine.task_text import draft
+from proctor.author.mine.task_text import LEAST_WORDS, draft
 from proctor.author.validation import validate_contracts
 from proctor.base.canonical import digest
 from proctor.base.errors import ContractError, InfrastructureFault, ProctorError
@@ -67,12 +68,13 @@ class Walk:
     times: int = 3
     jobs: int = 1
     rules: Rules = field(default_factory=Rules)
-    least_words: int = 15
+    least_words: int = LEAST_WORDS
+    issues: Mapping[int, Issue] = field(default_factory=dict)
 
     @property
     def settings(self) -> str:
         """The digest of what the result of a proof depends on, besides the commit."""
-        return digest({"version": PROOF_VERSION, "times": self.times})
+        return digest({"version": PROOF_VERSION, "times": self.times, "issues": sorted(self.issues)})
 
 
 @dataclass(frozen=True)
@@ -193,7 +195,7 @@ class Miner:
             fix = fix_of_commits(self._history, base, facts.id, self._named())
         except UnfitFix as unfit:
             return self._record(facts, REJECTED, unfit.reason, unfit.message), None
-        text = draft(fix)
+        text = draft(fix, self._walk.issues)
         if text.words < self._walk.least_words and "short-text" not in rules.admitted:
             found = self._record(facts, REJECTED, "short-text", f"{text.words} words: {text.title}")
             return replace(found, title=text.title, sources=text.sources, quality=measure(fix, text)), None
@@ -227,7 +229,8 @@ class Miner:
         record = replace(self._record(facts, REJECTED, ""), settings=self._walk.settings, tried=True)
         try:
             made = make_contract(
-                self._machine, fix, place, name, self._resolver, quarter_end(fix.time), self._walk.times
+                *(self._machine, fix, place, name, self._resolver, quarter_end(fix.time), self._walk.times),
+                issues=self._walk.issues,
             )
             record = _with_proof(record, made, f"{CONTRACTS}/{name}")
         except UnfitFix as unfit:

@@ -13,11 +13,13 @@ import io
 import keyword
 import re
 import tokenize
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from proctor.author.mine.issue_export import Issue, issue_of
 from proctor.author.mine.known_fix import ChangedFile, KnownFix
 from proctor.author.mine.path_kinds import CHANGELOG, SOURCE
+from proctor.base.dataclass_fields import EMPTY
 
 LEAST_WORDS = 15
 TITLE_CHARACTERS = 100
@@ -25,6 +27,7 @@ BODY_CHARACTERS = 6000
 QUOTED_CHARACTERS = 16
 """A line of the solution of at least so many characters counts as quoted if the text has it."""
 
+ISSUE_TEXT = "issue"
 CHANGELOG_TEXT, MESSAGE_TEXT, OTHER_MESSAGES = "changelog", "commit message", "messages of merged commits"
 
 _TRAILER = re.compile(
@@ -108,11 +111,14 @@ class TaskText:
         return self.words >= LEAST_WORDS
 
 
-def draft(fix: KnownFix) -> TaskText:
-    """The text of the task of ``fix``."""
+def draft(fix: KnownFix, issues: Mapping[int, Issue] = EMPTY) -> TaskText:
+    """The text of the task of ``fix``; the issue that it closes comes before every other source."""
     secrets = _Secrets(fix)
     entries = _cleaned(changelog_entries(fix.changes), secrets)
     subject, body = _message(fix.messages[0] if fix.messages else "")
+    issue = issue_of((*fix.messages[:1], *changelog_entries(fix.changes)), issues)
+    if issue is not None:
+        return _of_issue(issue, secrets)
     if sum(len(entry.split()) for entry in entries) >= LEAST_WORDS:
         subject, body = "", []  # a message is for developers, and often says how the fault was repaired
     subjects, bodies = _cleaned([subject], secrets), _cleaned(body, secrets)
@@ -132,6 +138,23 @@ def draft(fix: KnownFix) -> TaskText:
     leaked = tuple(name for name in secrets.new_names if re.search(rf"(?<!\w){re.escape(name)}(?!\w)", shown))
     used = tuple(source for source, found in parts.items() if found)
     return TaskText(title, text, used, tuple(dict.fromkeys(secrets.removed)), secrets.new_names, leaked)
+
+
+def _of_issue(issue: Issue, secrets: _Secrets) -> TaskText:
+    """The text of an issue, with its paragraphs and code as they are where they do not give the solution away."""
+    (title, *_) = _cleaned([issue.title], secrets) or [""]
+    kept = []
+    for line in _COMMENT.sub("", issue.body).splitlines():
+        why = secrets.reveals(line)
+        if why:
+            secrets.removed.append(why)
+        else:
+            margin = line[: len(line) - len(line.lstrip())]
+            kept.append(margin + _without_references(line, secrets) if line.strip() and not margin else line)
+    body = "\n".join(kept).strip()[:BODY_CHARACTERS]
+    names = secrets.new_names
+    leaked = tuple(name for name in names if re.search(rf"(?<!\w){re.escape(name)}(?!\w)", f"{title}\n{body}"))
+    return TaskText(title or "Untitled", body, (ISSUE_TEXT,), tuple(dict.fromkeys(secrets.removed)), names, leaked)
 
 
 def changelog_entries(changes: Iterable[ChangedFile]) -> list[str]:
