@@ -50,7 +50,8 @@ def mining_page(repository: str, mined: Mined, out: Path) -> str:
         tag(
             "p",
             f"{len(mined.records)} commits were looked at, the tests of {len(mined.tried)} were run, "
-            f"and {len(mined.valid)} gave a valid contract. To reject a task, remove its directory.",
+            f"and {len(mined.valid)} gave a valid contract. To reject a task, write its commit into rejected.txt "
+            "beside this page, and run the command again.",
         ),
         _reasons(mined),
         tag("h2", "Valid tasks"),

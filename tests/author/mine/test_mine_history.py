@@ -10,7 +10,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from proctor.author.mine.mine_history import quarter_end
+from proctor.author.mine.mine_history import _listed_by_hand, quarter_end
 from proctor.author.mine.mined_record import mined_schema, read_mined
 from proctor.base.errors import UsageFault
 from tests.author.mine.histories import FIX, FIXED, MORE_TESTS, SLUG, TESTS, Repository, slugs
@@ -66,6 +66,12 @@ def test_a_history_gives_one_valid_contract_and_a_reason_for_every_other_commit(
     assert resumed["environments"] == 0, "nothing is tried again"
     assert (out / "mine.jsonl").read_bytes() == before
 
+    (out / "rejected.txt").write_text(f"# by Ada\n{valid.commit[:12]} says too little\n")
+    rejected = proctor(*command)
+    assert rejected.returncode == 1 and not list((out / "contracts").iterdir())
+    said = json.loads(rejected.stdout)
+    assert (said["tried"], said["valid"]) == (1, 0) and "by-hand" in {one["reason"] for one in said["reasons"]}
+
     admitted = json.loads(proctor(*command, "--admit", "short-text", "--limit", "1").stdout)
     assert admitted["tried"] == 1
 
@@ -75,6 +81,16 @@ def test_a_quarter_ends_before_the_next_and_never_in_the_future() -> None:
     assert quarter_end(1_717_200_000) == quarter_end(1_711_929_600) == end
     assert quarter_end(1_735_689_599) == 1_735_689_599  # the last second of 2024
     assert quarter_end(1 << 40) <= 1 << 34
+
+
+def test_a_list_by_hand_names_commits(tmp_path: Path) -> None:
+    path = tmp_path / "rejected.txt"
+    assert _listed_by_hand(path) == ()
+    path.write_text("# none\n\n1a2b3c4 too short\n")
+    assert _listed_by_hand(path) == ("1a2b3c4",)
+    path.write_text("all\n")
+    with pytest.raises(UsageFault, match="'all' does not begin a commit id"):
+        _listed_by_hand(path)
 
 
 def test_a_line_that_was_cut_off_is_left_out_and_a_broken_one_is_named(tmp_path: Path) -> None:

@@ -49,6 +49,7 @@ REASONS: dict[str, str] = {
     "order-dependent": "its tests fail only after other tests",
     "hidden-interface": "its tests need names that the text does not have",
     "collection-error": "its tests cannot be collected on the base",
+    "by-hand": "a person rejected it in rejected.txt",
     "invalid": "validate refused its contract",
     "machine": "this machine could not judge it",
 }

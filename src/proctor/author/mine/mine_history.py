@@ -41,7 +41,8 @@ from proctor.author.mine.quality import measure
 from proctor.author.mine.task_text import LEAST_WORDS, draft
 from proctor.author.validation import validate_contracts
 from proctor.base.canonical import digest
-from proctor.base.errors import ContractError, InfrastructureFault, ProctorError
+from proctor.base.errors import ContractError, InfrastructureFault, ProctorError, UsageFault
+from proctor.base.files import read_bounded
 from proctor.conduct.batch.batch_runs import BatchWatcher
 from proctor.conduct.machine_setup import Machine
 from proctor.conduct.session.batch_plan import Plan
@@ -50,9 +51,13 @@ from proctor.execute.prepare import SetupFailed
 from proctor.execute.workspace.git_history import CommitFacts, History
 
 CONTRACTS = "contracts"
+BY_HAND = "rejected.txt"
+"""A file in the directory of the walk: a person's list of commits that are no tasks, one in each line."""
+LEAST_DIGITS = 7
 PROOF_VERSION = 1
 """Part of the settings digest: raise it when the way in which a commit is proven changes."""
 SUBJECT_CHARACTERS = 120
+LIST_BYTES = 1 << 20
 DETAIL_CHARACTERS = 400
 QUARTER_MONTHS = 3
 
@@ -117,6 +122,7 @@ class Miner:
         self._resolver = resolver
         self._tell = tell
         self._tried = 0
+        self._by_hand = _listed_by_hand(out / BY_HAND)
 
     def run(self, watching: Callable[[Plan], AbstractContextManager[BatchWatcher]]) -> Mined:
         """Walk, prove and validate; ``watching`` gives the watcher of the batches of ``validate``."""
@@ -149,8 +155,11 @@ class Miner:
                 if fix is None:
                     done[facts.id] = reason
                     continue
-                self._tried += 1
                 known = earlier.get(facts.id)
+                if facts.id.startswith(self._by_hand):
+                    done[facts.id] = self._dismissed(facts, known)
+                    continue
+                self._tried += 1
                 if known is not None and self._reusable(known):
                     done[facts.id] = known
                     continue
@@ -180,6 +189,13 @@ class Miner:
         if known.settings != self._walk.settings or not known.tried or known.status == FAULT:
             return False
         return known.status == REJECTED or (self._out / known.contract / "contract.yaml").is_file()
+
+    def _dismissed(self, facts: CommitFacts, known: MinedCommit | None) -> MinedCommit:
+        """The record of a commit that a person rejected; its contract is removed."""
+        if known is not None and known.contract:
+            shutil.rmtree(self._out / CONTRACTS / Path(known.contract).name, ignore_errors=True)
+        record = self._record(facts, REJECTED, "by-hand")
+        return replace(record, title=known.title, quality=known.quality) if known is not None else record
 
     def _judged_cheaply(self, facts: CommitFacts) -> tuple[MinedCommit, KnownFix | None]:
         """The record of a commit that is rejected without a proof, or the fix to prove."""
@@ -274,6 +290,20 @@ class Miner:
             else:
                 decided.append(replace(one, status=VALID))
         return decided
+
+
+def _listed_by_hand(path: Path) -> tuple[str, ...]:
+    """The beginnings of commit ids in a file; the rest of a line is a remark."""
+    try:
+        text = read_bounded(path, LIST_BYTES).decode("utf-8", "replace")
+    except FileNotFoundError:
+        return ()
+    words = [line.split()[0] for line in text.splitlines() if line.strip() and not line.startswith("#")]
+    for word in words:
+        if not re.fullmatch(r"[0-9a-f]{7,40}", word):
+            hint = f"write at least {LEAST_DIGITS} digits of a commit id in each line"
+            raise UsageFault(f"{word[:60]!r} does not begin a commit id", where=str(path), hint=hint)
+    return tuple(words)
 
 
 def _with_proof(record: MinedCommit, made: Made, contract: str) -> MinedCommit:

@@ -8,6 +8,7 @@ that the solution adds; a file that cannot be collected shows nothing.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -32,7 +33,9 @@ SHOWING = (ASSERTION, EXCEPTION, TIMEOUT)
 
 FAILURES = Path(__file__).parent.parent / "failures"
 SHOWN_AT = "/proctor/failures"
+MOUNTS = (Mount(FAILURES, SHOWN_AT),)
 MOST_ALONE = 300
+ONLY_BYTES = 100_000
 MOST_KEPT = 400
 """How many must_pass tests are tried alone, and how many keep_passing tests are listed."""
 
@@ -102,16 +105,11 @@ def prove(
         early = _without_tests(derived, observed[0].trial)
         if early is not None:
             return replace(early, attempts=attempts)
-        failures = _failures(machine, prepared, derived.must_pass, names)
-        alone = _steady_alone(machine, prepared, solution, derived.must_pass)
+        failures, alone = _alone(machine, prepared, solution, derived.must_pass, names)
         tell()
     dependent = tuple(test for test in derived.must_pass if test not in alone)
-    return replace(
-        _decided(derived, failures, frozenset(alone), said),
-        dependent=dependent,
-        attempts=attempts + 3,
-        failures=failures,
-    )
+    proof = _decided(derived, failures, alone, said)
+    return replace(proof, dependent=dependent, attempts=attempts + 2, failures=failures)
 
 
 def without_confirmation(contract: Contract) -> Contract:
@@ -167,9 +165,11 @@ def _decided(
     steady = [test for test in derived.must_pass if test in alone]
     keep = derived.keep_passing
     if not steady:
-        return Proof(
-            "order-dependent", "no test fails before and passes after when it runs alone", unsteady=derived.unsteady
-        )
+        if all(one.kind == UNKNOWN for one in failures.values()):
+            detail = "on the base the tests give no results: they may end the process"
+            return Proof("base-hangs", detail, unsteady=derived.unsteady)
+        detail = "no test fails before and passes after when it runs alone"
+        return Proof("order-dependent", detail, unsteady=derived.unsteady)
     kinds = {test: failures.get(test, Failure(UNKNOWN)) for test in steady}
     hidden = [test for test, one in kinds.items() if one.kind == MISSING and not (one.name and said(one.name))]
     lost = [test for test, one in kinds.items() if one.kind in (COLLECTION, UNKNOWN)]
@@ -187,37 +187,55 @@ def _decided(
     return replace(proof, reason="collection-error", detail="on the base the tests cannot be collected")
 
 
-def _failures(
-    machine: Machine, prepared: PreparedBase, must_pass: tuple[str, ...], names: frozenset[str]
-) -> dict[str, Failure]:
-    """Why the tests fail on the base. A failed collection of their file counts for all that it holds."""
+def _alone(
+    machine: Machine, prepared: PreparedBase, solution: bytes, must_pass: tuple[str, ...], names: frozenset[str]
+) -> tuple[dict[str, Failure], frozenset[str]]:
+    """Run the tests without others: why they fail on the base, and which fail there and pass with the solution.
 
-    def recorded(check: Check) -> Check:
-        if check.id != TESTS_CHECK:
-            return check
-        old = check.variables.get("PYTEST_ADDOPTS", "")
-        path = prepared.environment.get("PYTHONPATH", "")
-        variables = {
-            **check.variables,
-            "PYTEST_ADDOPTS": f"-p proctor_failures -p no:cacheprovider --continue-on-collection-errors {old}".strip(),
-            "PYTHONPATH": f"{SHOWN_AT}:{path}" if path else SHOWN_AT,
-        }
-        return replace(
-            check, results="tap", results_file="failures.tap", variables=variables, must_pass=(), keep_passing=()
-        )
-
-    trial = try_patch(machine, with_changed_checks(prepared, recorded), b"", mounts=(Mount(FAILURES, SHOWN_AT),))
+    A failed collection of a file counts for all that it holds.
+    """
+    asked = _fitting(must_pass)
+    variables = {"PROCTOR_ONLY": json.dumps(asked), **_plugged(prepared)}
+    reasons = with_changed_checks(prepared, _with_reasons)
+    before = try_patch(machine, reasons, b"", lambda _: variables, MOUNTS)
+    after = try_patch(machine, prepared, solution, lambda _: variables, MOUNTS)
     by_test: dict[str, Failure] = {}
-    for line in trial.checks[TESTS_CHECK].tests:
+    for line in before.checks[TESTS_CHECK].tests:
         when, _, rest = line.partition(" ")
         kind, _, rest = rest.partition(" ")
         name, _, test = rest.partition(" ")
         by_test[test] = _failure(when, kind, "" if name == "-" else name, names)
-    found = {}
-    for test in must_pass:
-        file = test.partition("::")[0]
-        found[test] = by_test.get(test) or by_test.get(file) or Failure(UNKNOWN)
+    passing = after.checks[TESTS_CHECK].tests
+    failures, steady = {}, []
+    for test in asked:
+        found = by_test.get(test) or by_test.get(test.partition("::")[0])
+        failures[test] = found or Failure(UNKNOWN)
+        if found is not None and passing.get(test) == "passed":
+            steady.append(test)
+    return failures, frozenset(steady)
+
+
+def _fitting(must_pass: tuple[str, ...]) -> list[str]:
+    """The first tests whose ids fit into one variable."""
+    found: list[str] = []
+    left = ONLY_BYTES
+    for test in must_pass[:MOST_ALONE]:
+        left -= len(json.dumps(test)) + 2
+        if left > 0:
+            found.append(test)
     return found
+
+
+def _with_reasons(check: Check) -> Check:
+    """``check`` with the file of the plug-in as its results."""
+    return replace(check, results="tap", results_file="failures.tap", must_pass=(), keep_passing=())
+
+
+def _plugged(prepared: PreparedBase) -> dict[str, str]:
+    """The variables that load the plug-in."""
+    path = prepared.environment.get("PYTHONPATH", "")
+    options = "-p proctor_failures -p no:cacheprovider --continue-on-collection-errors"
+    return {"PYTEST_ADDOPTS": options, "PYTHONPATH": f"{SHOWN_AT}:{path}" if path else SHOWN_AT}
 
 
 def _failure(when: str, kind: str, name: str, names: frozenset[str]) -> Failure:
@@ -228,24 +246,6 @@ def _failure(when: str, kind: str, name: str, names: frozenset[str]) -> Failure:
     if kind == "missing":
         return Failure(MISSING, last) if not last or last in names else Failure(EXCEPTION, last)
     return Failure(kind if kind in (ASSERTION, EXCEPTION, TIMEOUT) else UNKNOWN, last)
-
-
-def _steady_alone(
-    machine: Machine, prepared: PreparedBase, solution: bytes, must_pass: tuple[str, ...]
-) -> tuple[str, ...]:
-    """The tests that fail on the base and pass with the solution when no other tests run before them."""
-    asked = must_pass[:MOST_ALONE]
-    runnable = [test for test in asked if "\0" not in test and not test.startswith("-")]
-
-    def selected(check: Check) -> Check:
-        if check.id != TESTS_CHECK:
-            return check
-        options = [word for word in check.run if not word.endswith(".py") or word.startswith("-")]
-        return replace(check, run=(*options, *runnable))
-
-    alone = with_changed_checks(prepared, selected)
-    before, after = (try_patch(machine, alone, patch).checks[TESTS_CHECK].tests for patch in (b"", solution))
-    return tuple(test for test in asked if before.get(test, "absent") != "passed" and after.get(test) == "passed")
 
 
 def write_lists(directory: Path, proof: Proof) -> None:
