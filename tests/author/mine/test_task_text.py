@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -28,7 +29,7 @@ def fix(message: str, after: dict[str, str] | None = None, *merged: str) -> Know
         before = (0o100644, old.encode()) if old is not None else None
         changes.append(ChangedFile(path, kind_of(path), before, (0o100644, text.encode())))
     none: frozenset[str] = frozenset()
-    more = {"read_base": lambda _: None, "read_fix": lambda _: None, "read_many": lambda _: {}}
+    more: Any = {"read_base": lambda _: None, "read_fix": lambda _: None, "read_many": lambda _: {}}
     return KnownFix(
         "fix",
         "a",

@@ -64,7 +64,7 @@ def pytest_runtest_makereport(item: Any, call: Any) -> Generator[None, Any, None
 @pytest.hookimpl(tryfirst=True)
 def pytest_exception_interact(node: Any, call: Any, report: Any) -> None:
     """Look at the exception of a file that could not be collected."""
-    if not hasattr(report, "when") and call.excinfo is not None:
+    if getattr(report, "when", "collect") == "collect" and call.excinfo is not None:
         kind, name = kind_of(call.excinfo.value, True)
         note(report.nodeid, "collect", kind if kind in ("missing", "collection") else "collection", name)
 

@@ -17,7 +17,6 @@ from proctor.author.mine.proof import Proof, prove, write_lists
 from proctor.author.mine.python_resolution import Resolver
 from proctor.author.mine.quality import Quality, measure
 from proctor.author.mine.task_text import TaskText, draft
-from proctor.base.dataclass_fields import EMPTY
 from proctor.base.files import read_bounded, write_whole
 from proctor.conduct.machine_setup import Machine
 from proctor.contract.load import CONTRACT_BYTES, CONTRACT_NAME
@@ -56,7 +55,7 @@ def make_contract(
     times: int,
     jobs: int = 1,
     tell: Callable[[], None] = lambda: None,
-    issues: Mapping[int, Issue] = EMPTY,
+    issues: Mapping[int, Issue] | None = None,
 ) -> Made:
     """Write and prove the contract ``name``. It stays where the proof fails, so that a person can repair it."""
     if is_generated_only(fix):

@@ -19,7 +19,6 @@ from dataclasses import dataclass
 from proctor.author.mine.issue_export import Issue, issue_of
 from proctor.author.mine.known_fix import ChangedFile, KnownFix
 from proctor.author.mine.path_kinds import CHANGELOG, SOURCE
-from proctor.base.dataclass_fields import EMPTY
 
 LEAST_WORDS = 15
 TITLE_CHARACTERS = 100
@@ -111,12 +110,12 @@ class TaskText:
         return self.words >= LEAST_WORDS
 
 
-def draft(fix: KnownFix, issues: Mapping[int, Issue] = EMPTY) -> TaskText:
+def draft(fix: KnownFix, issues: Mapping[int, Issue] | None = None) -> TaskText:
     """The text of the task of ``fix``; the issue that it closes comes before every other source."""
     secrets = _Secrets(fix)
     entries = _cleaned(changelog_entries(fix.changes), secrets)
     subject, body = _message(fix.messages[0] if fix.messages else "")
-    issue = issue_of((*fix.messages[:1], *changelog_entries(fix.changes)), issues)
+    issue = issue_of((*fix.messages[:1], *changelog_entries(fix.changes)), issues or {})
     if issue is not None:
         return _of_issue(issue, secrets)
     if sum(len(entry.split()) for entry in entries) >= LEAST_WORDS:
@@ -269,7 +268,9 @@ def _cleaned(paragraphs: Iterable[str], secrets: _Secrets) -> list[str]:
             why = secrets.reveals(sentence)
             if why:
                 secrets.removed.append(why)
-            elif rest := _without_references(sentence, secrets):
+                continue
+            rest = _without_references(sentence, secrets)
+            if re.search(r"[A-Za-z]", rest):
                 kept.append(rest)
         text = " ".join(kept).strip()
         if re.search(r"[A-Za-z]{2}", text) and not _HEADING.fullmatch(text):
@@ -304,6 +305,7 @@ def _without_references(text: str, secrets: _Secrets) -> str:
     text = re.sub(r"\s+(?:\(\s*[,;]*\s*\)|\[\s*\])", "", text)
     text = re.sub(r"\s+([.,;:])", r"\1", re.sub(r"[ \t]+", " ", text))
     text = re.sub(r"([.,;:])(?:\s*[,;:])+", r"\1", text)
+    text = re.sub(r"(?<=[.!?])\s+[)\]]+\Z|\A[(\[]+\Z", "", text)
     return text.strip(" \t-\u2013\u2014:,;|")
 
 
