@@ -61,9 +61,10 @@ def command(
     issues: Path | None,
     json_: bool,
 ) -> int:
-    """Write a new contract with every field explained, or a complete one from a fix.
+    """Write a new contract, from scratch or from a known fix.
 
-    DIRECTORY gets a small contract that already passes `proctor validate`. Replace its parts by your own.
+    DIRECTORY gets a small contract with every field explained. It already passes `proctor validate`. Replace its parts
+    by your own.
 
     With --git and --fix, or with --pypi, it gets the contract of a known fix: the tree before it, its tests as hidden
     tests, the rest of it as the reference, and an environment as of its date. The tests are run several times on both

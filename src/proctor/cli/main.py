@@ -35,7 +35,7 @@ SECTIONS = {
     "Start": {
         "demo": "Run three agents on a bundled task, offline; one of them cheats.",
         "doctor": "Test what this machine can isolate, and how to get the rest.",
-        "init": "Write a new contract with every field explained, or a complete one from a fix.",
+        "init": "Write a new contract, from scratch or from a known fix.",
     },
     "Tasks": {
         "mine": "Make contracts from the fixes in the history of a repository.",

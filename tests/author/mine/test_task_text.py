@@ -42,7 +42,7 @@ def fix(message: str, after: dict[str, str] | None = None, *merged: str) -> Know
         (message, *merged),
         none,
         none,
-        **more,  # type: ignore[arg-type]
+        **more,
     )
 
 
