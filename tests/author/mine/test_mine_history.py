@@ -73,7 +73,8 @@ def test_a_history_gives_one_valid_contract_and_a_reason_for_every_other_commit(
     assert (said["tried"], said["valid"]) == (1, 0) and "by-hand" in {one["reason"] for one in said["reasons"]}
 
     admitted = json.loads(proctor(*command, "--admit", "short-text", "--limit", "1").stdout)
-    assert admitted["tried"] == 1
+    assert admitted["tried"] == 1 and admitted["commits"] < 8
+    assert len(read_mined(out / "mine.jsonl")) == 8, "a shorter walk forgets nothing"
 
 
 def test_a_quarter_ends_before_the_next_and_never_in_the_future() -> None:

@@ -135,10 +135,11 @@ class Miner:
             records = self._walked(pool, earlier, path)
         if records is None:
             return Mined(tuple(read_mined(path).values()), self._resolver.resolved, time.monotonic() - start, True)
-        write_mined(path, records)
-        records = self._validated(records, watching)
-        records = _with_shares(records)
-        write_mined(path, records)
+        walked = {one.commit for one in records}
+        others = [one for one in earlier.values() if one.commit not in walked]
+        write_mined(path, [*records, *others])
+        records = _with_shares(self._validated(records, watching))
+        write_mined(path, [*records, *others])
         return Mined(tuple(records), self._resolver.resolved, time.monotonic() - start)
 
     def _walked(self, pool: ThreadPoolExecutor, earlier: dict[str, MinedCommit], path: Path) -> list[MinedCommit]:

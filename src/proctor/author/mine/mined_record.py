@@ -39,7 +39,7 @@ class MinedCommit:
         "valid: its contract was validated. proven: not validated yet. fault: this machine could not judge it.",
     ]
     reason: Annotated[str, "The code of the reason to reject it."] = ""
-    detail: Annotated[str, "The reason in the words of what noticed it."] = ""
+    detail: Annotated[str, "More about the reason."] = ""
     tried: Annotated[bool, "Whether its tests were run."] = False
     settings: Annotated[str, "The digest of the settings of the proof; with others it is made again."] = ""
     contract: Annotated[str, "The directory of its contract, relative to this file."] = ""
