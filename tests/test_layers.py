@@ -57,6 +57,7 @@ DOORS = {
         *("conduct.replay", "conduct.run"),
     ),
     "author.import_": ("author.contract_edit", "author.patch_trial"),
+    "author.mine": (*("author.contract_edit", "author.flaky_tests", "author.patch_trial", "author.validation"),),
     "study.index": ("study.run_table",),
     "study.stats": ("study.statements",),
     "study.analysis": ("study.stats", "study.run_table", "study.statements"),
@@ -77,7 +78,7 @@ DOORS = {
 CLOSED = {"judge": ("execute.agents", "execute.gateway")}
 """What a floor may not use although it lies below: what judges never imports what acts."""
 
-STANDS_ALONE = ("judge.plugin",)
+STANDS_ALONE = ("judge.plugin", "author.failures")
 """Rooms whose code runs inside the sandbox, where Proctor itself is not installed."""
 
 HEAVY = frozenset(

@@ -118,6 +118,13 @@ def export() -> str:
     return _record("export.json", "`proctor schema export`", export_schema())
 
 
+def mined() -> str:
+    """Every field of a line of mine.jsonl."""
+    from proctor.author.mine.mined_record import mined_schema
+
+    return _record("mine.jsonl", "`proctor schema mined`", mined_schema())
+
+
 def _record(title: str, command: str, schema: dict[str, Any]) -> str:
     """The fields of a stored record, by its JSON Schema."""
     parts = [f"# {title}\n", f"{schema['description']}\n\n{command} prints the same as a JSON Schema.\n"]
@@ -270,6 +277,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "protocol.md": protocol,
     "journal.md": journal,
     "export.md": export,
+    "mined.md": mined,
     "events.md": events,
     "exit-codes.md": exit_codes,
 }

@@ -5,6 +5,7 @@ A trial is not evidence about an agent. It shows an author the oracle's decision
 
 from __future__ import annotations
 
+import glob
 import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
@@ -27,6 +28,7 @@ from proctor.judge.run_verdict import HARNESS
 from proctor.record.run_directory import RunDirectory
 from proctor.record.trace.writer import TraceWriter
 
+PRINTED_BYTES = 2000
 ACCEPTED, REFUSED, NO_VERDICT = "accepted", "refused", "no verdict"
 
 
@@ -41,6 +43,8 @@ class Checked:
     tests: Mapping[str, str]
     omitted: int = 0
     attribution: str = ""
+    printed: str = ""
+    """The end of what its first attempt printed, if it did not pass."""
 
 
 @dataclass(frozen=True)
@@ -122,7 +126,7 @@ def try_patch(
             )
             accepted = accept(bench, patch, confirm=pool is not None)
         results = run.read_json(run.results)
-    checks = {entry["id"]: _checked(entry) for entry in results["checks"]}
+        checks = {entry["id"]: replace(_checked(entry), printed=_printed(run, entry)) for entry in results["checks"]}
     _require_verdicts(prepared.contract, checks)
     return Trial(accepted.problem, checks)
 
@@ -136,6 +140,17 @@ def _require_verdicts(contract: Contract, checks: Mapping[str, Checked]) -> None
                 where=contract.name,
                 hint="fix the machine and start again; proctor doctor checks what a run needs",
             )
+
+
+def _printed(run: RunDirectory, entry: Mapping[str, Any]) -> str:
+    """The end of the output of a check that did not pass."""
+    if entry["outcome"] == PASS:
+        return ""
+    texts = []
+    for kind in ("stdout", "stderr"):
+        for path in sorted(run.logs.glob(f"{glob.escape(entry['id'])}.*.{kind}"))[:1]:
+            texts.append(path.read_bytes()[-PRINTED_BYTES:].decode("utf-8", "backslashreplace"))
+    return "\n".join(text.strip() for text in texts if text.strip())
 
 
 def _checked(entry: Mapping[str, Any]) -> Checked:

@@ -36,9 +36,10 @@ SECTIONS = {
     "Start": {
         "demo": "Run three agents on a bundled task, offline; one of them cheats.",
         "doctor": "Test what this machine can isolate, and list what is missing.",
-        "init": "Write a new contract with every field explained.",
+        "init": "Write a new contract, from scratch or from a known fix.",
     },
     "Tasks": {
+        "mine": "Make contracts from the fixes in the history of a repository.",
         "import": "Import tasks of other benchmarks as contracts.",
         "lint": "Check contracts and report every mistake with its line.",
         "lock": "Pin the inputs of a contract by their digests.",

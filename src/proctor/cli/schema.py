@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from proctor.author.export.export_record import export_schema
+from proctor.author.mine.mined_record import mined_schema
 from proctor.cli.output import as_json, print_json
 from proctor.contract import schema as contract_schema
 from proctor.execute.agents import agent_file
@@ -30,6 +31,7 @@ SCHEMAS: dict[str, Callable[[], dict[str, Any]]] = {
     "protocol": protocol_schema,
     "journal": journal_schema,
     "export": export_schema,
+    "mined": mined_schema,
 }
 
 
@@ -40,8 +42,8 @@ def command(form: str, json_: bool) -> None:
     """Print the JSON Schema of an input file or of a stored record.
 
     Input files are contract (contract.yaml), pilot and agent (an agent file). Stored records are manifest, report and
-    event (a line of events.jsonl) of a run directory, protocol and journal (a line of journal.jsonl) of a pilot, and
-    export (export.json of an export). Editors and other tools can read it.
+    event (a line of events.jsonl) of a run directory, protocol and journal (a line of journal.jsonl) of a pilot,
+    export (export.json of an export) and mined (a line of mine.jsonl). Editors and other tools can read it.
     """
     schema = SCHEMAS[form]()
     if json_:

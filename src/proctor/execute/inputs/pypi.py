@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import shutil
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -41,7 +42,13 @@ class PypiSupplier:
             return _closure(request.source.spec, into)
         form = "wheel" if request.built else "sdist"
         release = {"project": project_of("", name), "version": version, "form": form}
-        return tuple(_ask(request.source.spec, {"release": release}, into))
+        return tuple(_ask(request.source.spec, {"releases": [release]}, into))
+
+
+def fetch_wheels(releases: Sequence[tuple[str, str]], into: Path) -> tuple[str, ...]:
+    """Fetch the best wheel of each release, given as name and version, in their order; one client does all."""
+    wanted = [{"project": name, "version": version, "form": "wheel"} for name, version in releases]
+    return tuple(_ask(f"{len(releases)} releases", {"releases": wanted}, into))
 
 
 def project_of(file_name: str, source_name: str) -> str:

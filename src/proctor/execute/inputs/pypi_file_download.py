@@ -1,6 +1,6 @@
 """A program for pip's interpreter: find files in the configured index and fetch them, without building anything.
 
-It reads one JSON request from standard input (``directory``, ``python``, and ``files`` or ``release``) and prints the
+It reads one JSON request from standard input (``directory``, ``python``, and ``files`` or ``releases``) and prints the
 names of the files it wrote as a JSON list. Exit code 2: the index does not list what was asked for; 1: anything else,
 mostly an index out of reach, with the reason in the last line of standard error. It uses pip's index reader and
 connection, so that mirrors, proxies, certificates and credentials are those of the machine, and nothing of Proctor,
@@ -63,8 +63,8 @@ def main() -> int:
 
 def chosen(finder: Any, request: dict[str, Any]) -> list[Any]:
     """The links to the requested files."""
-    if "release" in request:
-        return [release_link(finder, **request["release"])]
+    if "releases" in request:
+        return [release_link(finder, **release) for release in request["releases"]]
     links = []
     for file in request["files"]:
         found = [one.link for one in finder.find_all_candidates(file["project"]) if one.link.filename == file["name"]]

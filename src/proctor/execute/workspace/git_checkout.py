@@ -75,7 +75,7 @@ def export_commit(
 def read_commit(source: Path, commit: str) -> Iterator[Callable[[bytes], tuple[int, bytes] | None]]:
     """Reads files of ``commit``, mode and bytes, out of the repository in ``source``; nothing is copied."""
     with scratch_repository() as lender:
-        _borrow(lender, source)
+        borrow(lender, source)
         _require_commit(lender, source, commit)
 
         def read(path: bytes) -> tuple[int, bytes] | None:
@@ -108,17 +108,17 @@ def _export(source: str | Path, commit: str, tree: Path, repository: Path, work:
     home = work.parent / "home"
     new_repository(work)
     lender = OwnRepository(work, home)
-    if (address := _address(source)) is not None:
+    if (address := address_of(source)) is not None:
         _fetch(lender, address, commit)
     else:
-        _borrow(lender, Path(source))
+        borrow(lender, Path(source))
     _require_commit(lender, source, commit)
     new_repository(repository, bare=False)
     _copy_past(lender, source, commit, repository)
     return _check_out(OwnRepository(repository, home, tree=tree), commit)
 
 
-def _address(source: str | Path) -> str | None:
+def address_of(source: str | Path) -> str | None:
     """``source`` where it is an address to fetch from; ``None`` for a directory."""
     if isinstance(source, Path) or os.path.isdir(source):
         return None
@@ -130,16 +130,16 @@ def _address(source: str | Path) -> str | None:
     return source
 
 
-def _borrow(lender: OwnRepository, source: Path) -> None:
+def borrow(lender: OwnRepository, source: Path) -> None:
     """Let ``lender`` read the objects of the repository in the directory ``source``."""
-    store = _git_directory(source)
+    store = git_directory(source)
     (lender.path / "objects/info").mkdir()
     (lender.path / "objects/info/alternates").write_bytes(quote(os.fsencode(store / "objects")) + b"\n")
     if (store / "shallow").is_file():
         (lender.path / "shallow").write_bytes(read_bounded(store / "shallow", _SMALL))
 
 
-def _git_directory(source: Path) -> Path:
+def git_directory(source: Path) -> Path:
     """The directory with the objects that belong to ``source``: a bare repository, a checkout or a linked one."""
     place = source.resolve()
     inner = place / ".git"
