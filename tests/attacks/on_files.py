@@ -10,7 +10,7 @@ NOT_THERE = "EROFS EACCES ENOENT EPERM ENOTDIR"
 """What a system says to a write where nothing can be written; which of them depends on what its image holds."""
 
 READS = "reads are recorded only where the contract asks for them, with `policy.reads: files`"
-NOTHING_THERE = "no descriptor is there to be tried; what is closed leaves no call to see"
+NOTHING_THERE = "there is no open descriptor to try, so there is no call to record"
 
 RACE = """
 import threading
@@ -121,7 +121,7 @@ PROCESSES: tuple[Attack, ...] = (
 
 READING: tuple[Attack, ...] = (
     attack("reading the host by its path", "attempt(lambda: open('{secret}').read())", "ENOENT EACCES",
-           unrecorded="what is not there to be read leaves no trace; the path does not exist inside"),
+           unrecorded="the path does not exist inside, so nothing is read that could be recorded"),
     attack("descriptors of the harness", HANDS, "nothing", unrecorded=NOTHING_THERE),
     attack("a planted key", "attempt(lambda: open('{canary}').read())", "allowed", "read-canary", path="{canary}"),
 )  # fmt: skip

@@ -93,5 +93,5 @@ def test_a_second_interrupt_leaves_at_once_and_says_how_to_go_on(
         child.send_signal(signal.SIGTERM)
         _, errors = child.communicate(timeout=PATIENCE_SECONDS)
         assert child.returncode == -signal.SIGINT, errors  # a shell reports 130
-        assert f"the rest is run by: proctor run --resume --batch {batch.stem}" in errors
+        assert f"to run the rest: proctor run --resume --batch {batch.stem}" in errors
     assert proctor("clean").returncode == 0

@@ -223,7 +223,7 @@ def test_a_refused_run_ends_the_command(stage: Stage) -> None:
 def test_a_machine_that_spoils_everything_is_told_before_the_plan_is_spent(stage: Stage) -> None:
     broken = True
     stage.says = lambda place, number: SPOILT if broken else {}
-    with pytest.raises(InfrastructureFault, match="spoilt 4 runs and left no other: no disk") as raised:
+    with pytest.raises(InfrastructureFault, match="made all of the last 4 runs invalid: no disk") as raised:
         stage.run()
     assert "the same command continues" in raised.value.hint
     assert len(stage.made) == 4, "the checks, and nothing after them"

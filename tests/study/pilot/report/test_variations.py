@@ -40,7 +40,7 @@ def test_repeats_take_turns() -> None:
         ([{"name": "a", "seed": 1}, {"name": "b", "seed": 1}], "'b' is the same as 'a'"),
         ([{"name": "a", "seed": -1}], "-1"),
         ([{"name": "a", "preface": "nowhere.md"}], "there is no file 'nowhere.md'"),
-        ([{"name": "a", "preface": "noise.md"}], "'noise.md' is no text"),
+        ([{"name": "a", "preface": "noise.md"}], "'noise.md' is not a text"),
         ([{"name": "a", "seed": 1}, {"name": "b", "seed": 2}, {"name": "c", "seed": 3}], "3 variations, and 2 runs"),
     ],
 )
