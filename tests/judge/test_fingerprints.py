@@ -122,6 +122,20 @@ HONEST = {
                 assert 1
             inner()
         """,
+    "tests that a package wraps and puts in the place of the written ones": """
+        from hypothesis import given, settings, strategies
+
+        @settings(max_examples=3, database=None)
+        @given(strategies.integers())
+        def test_numbers(number):
+            number + 1
+
+        class TestTexts:
+            @settings(max_examples=3, database=None)
+            @given(strategies.text())
+            def test_texts(self, text):
+                assert text == str(text)
+        """,
     "a plug-in of the project in a test file": """
         pytest_plugins = ["extra"]
 

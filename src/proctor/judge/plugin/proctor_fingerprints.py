@@ -199,9 +199,12 @@ class Fingerprints:
         for function in functions:
             code = function.__code__
             wanted = written.get((code.co_name, code.co_firstlineno))
-            if code.co_name.isidentifier() and (wanted is None or not _means(code, wanted)):
+            module = sys.modules.get(function.__module__)
+            # Packages such as hypothesis give a wrapper, made in a namespace of theirs, the place of what it wraps.
+            wraps = module is not None and function.__globals__ is not vars(module)
+            if code.co_name.isidentifier() and not wraps and (wanted is None or not _means(code, wanted)):
                 self._note(TEST_CODE, self._tree.place(code))
-            loader = getattr(getattr(sys.modules.get(function.__module__), "__spec__", None), "loader", None)
+            loader = getattr(getattr(module, "__spec__", None), "loader", None)
             if loader is not None and self._tree.owns_type(type(loader)):
                 self._note("the loader of a test file", type(loader).__module__)
 
