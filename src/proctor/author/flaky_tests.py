@@ -65,7 +65,7 @@ class Screened:
 
 
 def survey(
-    machine: Machine, prepared: PreparedBase, reference: bytes, times: int, jobs: int, tell: Callable[[], None]
+    machine: Machine, prepared: PreparedBase, reference: bytes, times: int, jobs: int, after_attempt: Callable[[], None]
 ) -> tuple[Observed, ...]:
     """Try both trees ``times`` times, each time but the first with other seeds and another order."""
 
@@ -74,7 +74,7 @@ def survey(
         patch = reference if tree == REFERENCE else b""
         mounts = (Mount(ORDER, SHOWN_AT),) if number else ()
         seen = try_patch(machine, prepared, patch, lambda check: _variables(prepared, check, number), mounts)
-        tell()
+        after_attempt()
         return Observed(tree, seen)
 
     places = [(tree, number) for number in range(times) for tree in (BASE, REFERENCE)]

@@ -81,7 +81,7 @@ def command(
     known = read_issues(issues) if issues else {}
     start = int(since.replace(tzinfo=UTC).timestamp()) if since else 0
 
-    def tell(line: str) -> None:
+    def print_line(line: str) -> None:
         if not json_ and sys.stderr is not None:
             echo(printable(line), err=True)
 
@@ -93,7 +93,7 @@ def command(
     ):
         resolver = Resolver(here.inputs, work)
         walk = Walk(repository, branch, start, limit, times, jobs, rules, least_words, known)
-        mined = Miner(here, history, walk, out, resolver, tell).run(lambda plan: progress_of(plan, quiet=json_))
+        mined = Miner(here, history, walk, out, resolver, print_line).run(lambda plan: progress_of(plan, quiet=json_))
     write_whole(out / PAGE, mining_page(repository, mined, out).encode())
     if json_:
         print_json(_answer(mined, out))

@@ -188,7 +188,7 @@ def _check(task: HarborTask, environment: TaskEnvironment, losses: Losses) -> di
 
 
 def _tests(path: str, data: bytes) -> list[str]:
-    """The ids of the tests in a file; a test whose ids only a run can tell is refused."""
+    """The ids of the tests in a file; a test whose ids are only known after a run is refused."""
     try:
         body = ast.parse(data).body
     except (SyntaxError, ValueError, RecursionError, MemoryError):

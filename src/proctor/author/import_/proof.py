@@ -21,7 +21,7 @@ PASSED = "passed"
 
 
 def prove(machine: Machine, directory: Path, cut: tuple[str, ...] = ()) -> tuple[str, ...]:
-    """Judge the base and the reference of a locked contract; the cut ids that stand for no test.
+    """Judge the base and the reference of a locked contract; return the cut ids that fit no test.
 
     Raises :class:`Refused` if the oracle does not hold, and an infrastructure fault if the machine kept it from
     a verdict.
@@ -38,7 +38,7 @@ def prove(machine: Machine, directory: Path, cut: tuple[str, ...] = ()) -> tuple
 
 
 def _mend(contract: Contract, base: Trial, gold: Trial, cut: tuple[str, ...]) -> tuple[str, ...]:
-    """List the tests that cut ids stand for."""
+    """List the tests whose ids begin with cut ids."""
     check = next(one for one in contract.checks if one.must_pass)
     before, after = base.checks[check.id].tests, gold.checks[check.id].tests
     if gold.checks[check.id].omitted or base.checks[check.id].omitted:

@@ -1,7 +1,7 @@
 """Test ids of SWE-bench as ids that pytest prints, by reading the test files as text.
 
 Three kinds need work. A bare name (sympy) belongs to the one test with that name in the files that the test patch
-touches. An id that was cut at a space inside its brackets stands for every id that begins so; which these are is only
+touches. An id that was cut at a space inside its brackets means every id that begins so; which these are is only
 known after a run, so such ids are left out and listed, and a task that has no other test that fails is refused. Names
 in the form of unittest (django) belong to a runner that cannot be read. Syntax trees are built, nothing is imported.
 """
@@ -77,7 +77,7 @@ def _required(test: str, known: Mapping[str, list[str]]) -> str:
 
 
 def _places(test: str, known: Mapping[str, list[str]]) -> list[str]:
-    """What an id may stand for."""
+    """The tests that an id may mean."""
     if BARE.fullmatch(test):
         return known.get(test, [])
     return [test] if NODE.fullmatch(test) and ".." not in test.partition("::")[0].split("/") else []

@@ -54,7 +54,7 @@ def make_contract(
     seconds: int,
     times: int,
     jobs: int = 1,
-    tell: Callable[[], None] = lambda: None,
+    after_attempt: Callable[[], None] = lambda: None,
     issues: Mapping[int, Issue] | None = None,
 ) -> Made:
     """Write and prove the contract ``name``. It stays where the proof fails, so that a person can repair it."""
@@ -65,7 +65,7 @@ def make_contract(
     with machine.scratch("reference") as scratch:
         write_contract(directory, name, fix, environment, text, "bug-fix", scratch)
     names = frozenset(text.new_names)
-    proof = prove(machine, directory, names, lambda one: mentions(text, one), times, jobs, tell)
+    proof = prove(machine, directory, names, lambda one: mentions(text, one), times, jobs, after_attempt)
     if not proof.reason:
         write_lists(directory, proof)
         _write_kind(directory, proof.kind)

@@ -113,14 +113,20 @@ class Miner:
     """One walk: reads and writes the directory ``out``."""
 
     def __init__(
-        self, machine: Machine, history: History, walk: Walk, out: Path, resolver: Resolver, tell: Callable[[str], None]
+        self,
+        machine: Machine,
+        history: History,
+        walk: Walk,
+        out: Path,
+        resolver: Resolver,
+        print_line: Callable[[str], None],
     ) -> None:
         self._machine = machine
         self._history = history
         self._walk = walk
         self._out = out
         self._resolver = resolver
-        self._tell = tell
+        self._print_line = print_line
         self._tried = 0
         self._by_hand = _listed_by_hand(out / BY_HAND)
 
@@ -183,7 +189,7 @@ class Miner:
             record = done[commit] = future.result()
             append_mined(path, record)
             what = f"{len(record.must_pass)} must_pass" if record.status == PROVEN else record.reason
-            self._tell(f"{commit[:10]} {record.status}: {what}: {record.subject}")
+            self._print_line(f"{commit[:10]} {record.status}: {what}: {record.subject}")
 
     def _reusable(self, known: MinedCommit) -> bool:
         """Whether an earlier result holds: the same settings, a verdict, and the contract still in its place."""

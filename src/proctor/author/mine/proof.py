@@ -83,7 +83,7 @@ def prove(
     said: Callable[[str], bool],
     times: int,
     jobs: int = 1,
-    tell: Callable[[], None] = lambda: None,
+    after_attempt: Callable[[], None] = lambda: None,
 ) -> Proof:
     """Judge the contract in ``directory`` and decide its lists; nothing is written.
 
@@ -94,19 +94,19 @@ def prove(
         with machine.scratch("reference") as scratch:
             solution = reference_patch(prepared, scratch)
         first = try_patch(machine, prepared, solution)
-        tell()
+        after_attempt()
         reason, detail = _unusable(contract, first)
         if reason:
             return Proof(reason, detail, attempts=1)
         prepared = _only_tests(prepared)
-        observed = survey(machine, prepared, solution, times, jobs, tell)
+        observed = survey(machine, prepared, solution, times, jobs, after_attempt)
         (derived,) = derive(prepared.contract, observed)
         attempts = 1 + 2 * times
         early = _without_tests(derived, observed[0].trial)
         if early is not None:
             return replace(early, attempts=attempts)
         failures, alone = _alone(machine, prepared, solution, derived.must_pass, names)
-        tell()
+        after_attempt()
     dependent = tuple(test for test in derived.must_pass if test not in alone)
     proof = _decided(derived, failures, alone, said)
     return replace(proof, dependent=dependent, attempts=attempts + 2, failures=failures)

@@ -316,7 +316,7 @@ class _Reader:
         self._entry_point_group(title, {name.strip(): value.strip() for name, sign, value in pairs if sign})
 
     def _setup_py(self) -> None:
-        """The constant arguments of ``setup(...)``, where names may stand for constants of the module."""
+        """The constant arguments of ``setup(...)``, where names may refer to constants of the module."""
         file = "setup.py"
         try:
             tree = ast.parse(self._text(file))

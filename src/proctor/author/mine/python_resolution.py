@@ -69,7 +69,7 @@ class Resolver:
         """How many environments were resolved and not found again."""
 
     def resolve(self, requirements: Sequence[str], constraints: Mapping[str, str], seconds: int) -> Resolution:
-        """The wheels for ``requirements`` as of the end of the day of ``seconds``; 0 stands for today."""
+        """The wheels for ``requirements`` as of the end of the day of ``seconds``; 0 means today."""
         day = _day(seconds)
         key = digest({"requirements": sorted(set(requirements)), "constraints": dict(constraints), "day": day})
         with self._lock:
