@@ -127,7 +127,7 @@ def test_a_trial_that_is_given_twice_is_refused_with_both_places(tmp_path: Path)
         ({"verifier_result": {"rewards": [1]}}, "is a list"),
         ({"verifier_result": {"rewards": {f"r{n}": 1 for n in range(51)}}}, "51 rewards"),
         ({"agent_execution": {"started_at": "yesterday", "finished_at": "today"}}, "not a time"),
-        ({"agent_result": {"cost_usd": -1}}, "which no attempt can take"),
+        ({"agent_result": {"cost_usd": -1}}, "which is not possible for an attempt"),
     ],
 )
 def test_bad_trials_of_harbor_get_one_message(tmp_path: Path, change: dict[str, Any], expected: str) -> None:
