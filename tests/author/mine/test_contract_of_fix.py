@@ -75,6 +75,7 @@ def test_a_fix_becomes_a_valid_contract_with_one_command(proctor: Proctor, tmp_p
     assert again.returncode == 0, again.stdout + again.stderr
 
 
+@pytest.mark.soak
 def test_two_releases_become_a_contract(proctor: Proctor, tmp_path: Path) -> None:
     done = proctor("init", tmp_path / "made", "--pypi", "xmltodict==0.14.1..0.14.2", "--times", "2", "--json")
     assert done.returncode in (0, 1), done.stdout + done.stderr
@@ -103,6 +104,7 @@ def test_tests_that_need_a_private_name_are_no_fix(make: Make) -> None:
     assert made.quality.hidden_names == ("_words",)
 
 
+@pytest.mark.soak
 def test_a_hidden_interface_beside_a_fix_is_left_out_of_must_pass(make: Make) -> None:
     code = "def test_words():\n    import slugs\n    assert slugs._words('a  b') == ['a', 'b']\n"
     source = FIXED + "\n\ndef _words(title):\n    return title.split()\n"
@@ -150,6 +152,7 @@ def test_tests_that_depend_on_seeds_or_order_are_listed_and_left_out(make: Make)
     assert {one.code for one in made.remarks} >= {"unsteady"}
 
 
+@pytest.mark.soak
 def test_a_base_that_hangs_is_a_failure_of_one_test(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(python_environment, "TEST_SECONDS", 3)
     first = {"src/slugs/__init__.py": SLUG + "\n\ndef wait():\n    while True:\n        pass\n"}
@@ -160,6 +163,7 @@ def test_a_base_that_hangs_is_a_failure_of_one_test(make: Make, monkeypatch: pyt
     assert made.proof.keep_passing == ("tests/test_slugs.py::test_one_space",)
 
 
+@pytest.mark.soak
 def test_tests_after_the_death_of_the_process_are_not_listed(make: Make) -> None:
     """On the base a test ends the process: the later ones seem to be missing there, and are not fixed by the fix."""
     first = {"src/slugs/__init__.py": SLUG + "\n\ndef leave():\n    import os\n    os._exit(3)\n"}
