@@ -171,3 +171,22 @@ def test_folders_of_tasks_and_data_sets_are_read(tmp_path: Path) -> None:
     for path in (tmp_path / "empty", tmp_path / "none"):
         with pytest.raises(UsageFault):
             task_folders(path)
+
+
+def test_links_out_of_a_task_are_not_followed(importing: Any, tmp_path: Path) -> None:
+    """A folder that is a link, and a link in the middle of a path, would bring files of this machine."""
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "secret").write_text("secret\n")
+    folder = written(tmp_path / "tasks" / "hello", {})
+    (folder / "environment" / "link").symlink_to(outside)
+    for source in ("link/secret", "link", "./link/./secret"):
+        refused = importing(**{"environment/Dockerfile": f"FROM x\nWORKDIR /app\nCOPY {source} /app/\n"})
+        assert refused.reason == "bad-record" and "which is not there" in refused.detail
+    (folder / "environment" / "link").unlink()
+    for name in ("solution", "tests", "environment"):
+        (folder / name).rename(tmp_path / name)
+        (folder / name).symlink_to(tmp_path / name)
+        assert importing().detail == f"{name} is a link"
+        (folder / name).unlink()
+        (tmp_path / name).rename(folder / name)

@@ -139,7 +139,7 @@ def _tree(task: HarborTask, folder: Path, losses: Losses) -> dict[str, tuple[byt
     tree: dict[str, tuple[bytes, bool]] = {}
     for source, target in task.copies:
         place = Path(top, source)
-        if ".." in Path(source).parts or Path(source).is_absolute() or not place.exists() or place.is_symlink():
+        if not _is_inside(top, source):
             raise Refused("bad-record", f"the Dockerfile copies {source!r}, which is not there")
         if not f"{target}/".startswith(f"{task.workdir}/"):
             losses.add("build", f"COPY {source} {target}")
@@ -154,6 +154,22 @@ def _tree(task: HarborTask, folder: Path, losses: Losses) -> dict[str, tuple[byt
         for path, content in found.items():
             tree["/".join(part for part in (below, path) if part)] = content
     return {hidden_path(path.encode()): content for path, content in tree.items()}
+
+
+def _is_inside(top: Path, source: str) -> bool:
+    """Whether ``source`` is a file or directory below ``top`` that no link leads to."""
+    parts = Path(source).parts
+    if "\0" in source or ".." in parts or Path(source).is_absolute():
+        return False
+    try:
+        place = top
+        for part in parts:
+            place /= part
+            if place.is_symlink():
+                return False
+        return place.exists()
+    except OSError:  # a name that is too long
+        return False
 
 
 def _archive(tree: Mapping[str, tuple[bytes, bool]]) -> bytes:

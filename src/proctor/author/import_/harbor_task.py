@@ -79,6 +79,7 @@ class HarborTask:
 
 def harbor_task(folder: Path, losses: Losses) -> HarborTask:
     """The task in ``folder``; :class:`Refused` where it has none that a contract can be made of."""
+    _refuse_links(folder)
     config = _config(folder)
     _check_keys(config, losses)
     _refuse_foreign(folder, config)
@@ -108,6 +109,13 @@ def harbor_task(folder: Path, losses: Losses) -> HarborTask:
         disk_bytes=_megabytes(environment, "environment.storage_mb"),
         labels=_labels(config),
     )
+
+
+def _refuse_links(folder: Path) -> None:
+    """Refuse a task whose own folders are links: what they name is not part of the task."""
+    for name in ("environment", "tests", "solution"):
+        if (folder / name).is_symlink():
+            raise Refused("bad-record", f"{name} is a link")
 
 
 def _config(folder: Path) -> dict[str, Any]:
