@@ -11,6 +11,7 @@ import pytest
 from proctor.base.errors import UsageFault
 from proctor.study.statements import statement
 from proctor.study.table_import.csv_reader import Reading, Results, read_results
+from proctor.study.table_import.result_sheet import number_cell, values
 from tests.study.table_import import result_samples as sample
 
 REPORT = {
@@ -243,3 +244,11 @@ def test_results_without_any_outcome_are_all_unknown(tmp_path: Path) -> None:
         sample.write(tmp_path / "t" / "result.json", sample.trial(reward=None)),
     ):
         assert [row["status"] for row in rows(read_results(path, Reading()))] == ["unknown"]
+
+
+def test_a_number_without_end_beside_nan_is_refused_as_a_number() -> None:
+    """NaN takes the reader of the standard library, whose integers have no limit."""
+    found = values(b"[NaN, " + b"9" * 400 + b", 12]", "log")
+    assert found[0] is None and found[2] == 12
+    with pytest.raises(UsageFault, match="'cost' is"):
+        number_cell(found[1], "cost", "log")

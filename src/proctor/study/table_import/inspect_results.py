@@ -23,6 +23,7 @@ from proctor.study.table_import.result_sheet import (
     name_at,
     needed,
     number_at,
+    number_cell,
     values,
 )
 from proctor.study.table_import.zip_members import ZipMembers
@@ -120,7 +121,7 @@ def _usage(sample: dict[str, Any], where: str) -> dict[str, str]:
     ):
         numbers = [at(usage, field, (int, float), where) for usage in models.values()]
         if numbers and all(number is not None for number in numbers):
-            found[column] = repr(sum(numbers))
+            found[column] = number_cell(sum(numbers), f"model_usage.{field}", where)
     return found
 
 

@@ -25,6 +25,7 @@ MAX_ATTEMPTS = 1_000_000
 MAX_TEXT = 500
 """The longest name in characters."""
 MAX_COLUMNS = 200
+MAX_DIGITS = 18
 
 
 @dataclass(frozen=True)
@@ -92,9 +93,14 @@ def values(data: bytes, where: str) -> list[Any]:
     return found
 
 
+def _integer(digits: str) -> int | float:
+    """An integer, or a float where it has too many digits: no sum or comparison may overflow."""
+    return int(digits) if len(digits) <= MAX_DIGITS else float(digits)
+
+
 def _lenient(data: bytes, where: str) -> Any:
     try:
-        return json.loads(data, parse_constant=lambda _: None)
+        return json.loads(data, parse_constant=lambda _: None, parse_int=_integer)
     except (ValueError, RecursionError):
         return None
 

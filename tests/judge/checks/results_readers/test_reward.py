@@ -61,3 +61,9 @@ def test_a_lower_reward_fails(text: str) -> None:
 def test_anything_else_is_no_result(data: bytes) -> None:
     results = parse(data)
     assert not results.complete and results.problem and not results.outcomes
+
+
+def test_a_number_without_end_is_no_fault() -> None:
+    huge = b"9" * 400
+    assert parse(b'{"reward": 1, "other": ' + huge + b"}").problem
+    assert parse(b'{"reward": ' + b"9" * 5000 + b"}").problem

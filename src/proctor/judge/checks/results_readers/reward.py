@@ -49,7 +49,7 @@ def _of_number(text: bytes, is_whole: bool) -> float:
 
 def _of_object(text: bytes) -> float:
     try:
-        found: Any = json.loads(text, object_pairs_hook=_once, parse_constant=_no_constant)
+        found: Any = json.loads(text, object_pairs_hook=_once, parse_constant=_no_constant, parse_int=float)
     except _NotRewards:
         raise
     except (ValueError, RecursionError):
