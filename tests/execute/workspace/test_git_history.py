@@ -123,3 +123,18 @@ def test_names_of_any_bytes_are_read(tmp_path: Path) -> None:
         assert history.read(fix, b"new\nline") == (0o100644, b"y")
         assert history.read(fix, b":(glob)**") == (0o100644, b"x")
         assert set(history.read_all(fix, lambda _: True, 1 << 20)) == set(history.paths(fix))
+
+
+def test_a_clone_without_all_files_is_refused_with_advice(tmp_path: Path) -> None:
+    """A file that is not there must not look like one that the fix removed."""
+    made = slugs(tmp_path / "project")
+    name = made.git("rev-parse", "HEAD:src/slugs/__init__.py")
+    place = made.path / ".git" / "objects" / name[:2] / name[2:]
+    place.chmod(0o600)
+    place.unlink()
+    with open_history(made.path) as history:
+        tip = history.resolve("HEAD")
+        with pytest.raises(BadRepository, match="missing or damaged") as refused:
+            history.read(tip, b"src/slugs/__init__.py")
+        assert "whole clone" in refused.value.hint
+        assert b"src/slugs/__init__.py" not in history.read_all(tip, lambda _: True, 1 << 20)

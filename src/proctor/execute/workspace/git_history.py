@@ -28,6 +28,8 @@ REFERENCES_BYTES = 64 << 20
 MESSAGE_CHARACTERS = 64 << 10
 TRANSFER_SECONDS = 3600
 BLOB_BYTES = 32 << 20
+MOST_HEAD = 100
+WHOLE = "give a whole clone: one without --filter and --depth"
 LATEST = 1 << 33
 """The latest time of a commit that is believed, in the year 2242."""
 
@@ -148,7 +150,10 @@ class History:
         if kind != b"blob":
             return None
         done = self._git.git("cat-file", "blob", name, output_bytes=BLOB_BYTES)
-        return (int(mode, 8), done.stdout) if done.exit_code == 0 else None
+        if done.exit_code:
+            message = f"a file of the tree is missing or damaged: {_said(done.stderr)}"
+            raise BadRepository(message, where=self.source, hint=WHOLE)
+        return int(mode, 8), done.stdout
 
     def read_all(self, commit: str, wanted: Callable[[bytes], bool], total_bytes: int) -> dict[bytes, bytes]:
         """The bytes of all files of a commit's tree whose path is ``wanted``, as far as ``total_bytes`` go."""
@@ -157,14 +162,18 @@ class History:
         for line in listed.stdout.split(b"\0"):
             facts, _, path = line.partition(b"\t")
             mode, kind, name, size = (*facts.split(), b"", b"", b"", b"")[:4]
-            if kind == b"blob" and int(mode, 8) != LINK and wanted(path) and int(size) <= total_bytes:
+            known = kind == b"blob" and size.isdigit()  # the size of an object that is not there is a word
+            if known and int(mode, 8) != LINK and wanted(path) and int(size) <= total_bytes:
                 total_bytes -= int(size)
                 names.append((path, name, int(size)))
         done = self._git.git("cat-file", "--batch", stdin=b"".join(name + b"\n" for _, name, _ in names))
         found: dict[bytes, bytes] = {}
         place = 0
-        for path, _, length in names:
-            place = done.stdout.index(b"\n", place) + 1
+        for path, name, length in names:
+            head, _, _ = done.stdout[place : place + MOST_HEAD].partition(b"\n")
+            if head != b"%s blob %d" % (name, length):
+                raise BadRepository("files of the tree are missing or damaged", where=self.source, hint=WHOLE)
+            place += len(head) + 1
             found[path] = done.stdout[place : place + length]
             place += length + 1
         return found
