@@ -245,3 +245,20 @@ def test_requirements_that_no_wheels_satisfy_are_a_reason(tmp_path: Path, shared
     with known(made.path) as (fix, resolver, _), pytest.raises(UnfitFix, match="six") as refused:
         python_environment.for_fix(fix, resolver, fix.time)
     assert refused.value.reason == "environment"
+
+
+def test_a_release_of_the_project_under_a_name_that_is_not_told_is_never_an_input(
+    tmp_path: Path, shared_home: Path
+) -> None:
+    """Its wheel may have the fix, for an agent to read: the files in it tell what it is."""
+    made = slugs(tmp_path / "project", {}, "Nothing")
+    project = PROJECT.replace('name = "slugs"', 'dynamic = ["name"]').replace(
+        '["pytest"]', '["pytest", "python-dateutil"]'
+    )
+    tests = "import dateutil.parser\n\n\ndef test_it():\n    assert dateutil.A == 2\n"
+    first = {"pyproject.toml": project, "dateutil/__init__.py": "A = 1\n", "tests/test_it.py": tests}
+    made.commit("Start", {**first, "src/slugs/__init__.py": None})
+    made.commit("Fix it", {"dateutil/__init__.py": "A = 2\n", "tests/test_it.py": f"{tests}    assert dateutil\n"})
+    with known(made.path) as (fix, resolver, _):
+        environment = python_environment.for_fix(fix, resolver, fix.time)
+    assert "pytest" in environment.inputs and "python-dateutil" not in environment.inputs

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from proctor.author.mine.python_project import PythonProject, read_project
@@ -137,3 +139,58 @@ def test_lock_files_pin_what_has_one_version() -> None:
 )
 def test_broken_files_are_left_out(files: dict[str, str]) -> None:
     assert texts(read(**files))[0] == []
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "foo@file:/x",
+        "foo\t@\tfile:/x",
+        "file:/home/x",
+        "hg+file:/home/x",
+        "foo\r-e /x",
+        "foo\x0b-e /x",
+        "foo\u2028--index-url=x",
+        "foo\n-r /etc/passwd",
+        "foo; x --global-option=y",
+        "a/../b",
+        "foo @ ./x",
+    ],
+)
+def test_a_requirement_that_would_be_a_path_or_an_option_is_left_out(line: str) -> None:
+    """Clients read requirements from a file, and would build on this machine what a path names."""
+    found = read(
+        pyproject__toml=f"[project]\ndependencies = [{json.dumps(line)}, 'good>=1 ; python_version > \"3\"']\n"
+    )
+    assert texts(found) == (['good>=1 ; python_version > "3"'], []) and len(found.notes) == 1
+
+
+def test_names_in_a_lock_file_cannot_be_lines_of_their_own() -> None:
+    lock = '[[package]]\nname = "a\\n-e /x"\nversion = "1"\n[[package]]\nname = "b"\nversion = "2"\n'
+    assert read(uv__lock=lock).pins == {"b": "2"}
+
+
+def test_files_that_include_themselves_and_each_other_end() -> None:
+    lines = "-r requirements-dev.txt\n-r requirements-test.txt\n" * 30
+    found = read(**{"requirements-dev__txt": f"{lines}a\n", "requirements-test__txt": f"{lines}b\n"})
+    assert sorted(set(texts(found)[1])) == ["a", "b"]
+    groups = "[dependency-groups]\ntest = [" + '{include-group = "test"}, ' * 30 + '"c"]\n'
+    assert texts(read(pyproject__toml=groups))[1] == ["c"]
+
+
+def test_constants_that_grow_and_nest_without_end_are_left_out() -> None:
+    doubled = "a = ['x']\n" + "a = a + a\n" * 60
+    nested = "b = " + "[" * 150 + "]" * 150 + "\n"
+    summed = "c = " + " + ".join(["[]"] * 1500) + "\n"
+    found = read(setup__py=f"{doubled}{nested}{summed}setup(install_requires=a + ['y'], tests_require=b + c)\n")
+    assert len(found.requirements) <= 1
+
+
+def test_names_without_values_and_numbers_without_end_are_no_faults() -> None:
+    config = "[metadata]\nname\n[options]\ninstall_requires\n[options.entry_points]\nx\n[tool:pytest]\naddopts\n"
+    assert read(setup__cfg=config).name == ""
+    assert read(setup__cfg="[metadata]\nname\n  more\n").name == ""
+    assert read(tox__ini="[testenv]\ndeps\nextras\n") == PythonProject()
+    assert read(pyproject__toml=f"x = {'9' * 5000}\n").notes
+    poetry = f"[tool.poetry.dependencies]\na = '^{'9' * 5000}'\nb = '^1.{'9' * 5000}'\nc = '^1.2a1'\n"
+    assert texts(read(pyproject__toml=poetry))[0][-1] == "c>=1.2a1,<2"

@@ -91,7 +91,13 @@ def for_fix(fix: KnownFix, resolver: Resolver, seconds: int) -> Environment:
     wanted = _wanted(project, texts)
     resolution, dropped = _resolved(project, wanted, texts, resolver, seconds)
     mine = {normalised(project.name), *(normalised(one) for one in modules)} - {"pytest"}
-    pins = [pin for pin in resolution.pins if normalised(pin.name) not in mine]
+    changed = changed_modules(fix, roots)
+    pins = [
+        pin
+        for pin in resolution.pins
+        if normalised(pin.name) not in mine
+        and (normalised(pin.name) == "pytest" or not changed & resolver.contents(pin))
+    ]
     inputs = {}
     for pin in pins:
         source = Source("pypi", f"{normalised(pin.name)}=={pin.version}")
@@ -124,7 +130,7 @@ def _require_interpreter(project: PythonProject) -> None:
     """Refuse a project that does not run on the interpreter of the sandbox."""
     here = sys.version_info[:2]
     for part in re.split(r"[,\s]+(?=[<>=!~])", project.requires_python):
-        match = re.match(r"(>=|>|<=|<)\s*([0-9]+)(?:\.([0-9]+))?(\S*)", part.strip())
+        match = re.match(r"(>=|>|<=|<)\s*([0-9]{1,9})(?:\.([0-9]{1,9}))?(\S*)", part.strip())
         if not match:
             continue
         bound = (int(match[2]), int(match[3] or 0))
@@ -155,6 +161,21 @@ def modules_under_test(fix: KnownFix, roots: Sequence[str]) -> tuple[str, ...]:
             if first.isidentifier() and first not in _OWN_PARTS and is_module:
                 found[first] = None
     return tuple(found)[:5]
+
+
+def changed_modules(fix: KnownFix, roots: Sequence[str]) -> frozenset[str]:
+    """The changed source files as a wheel of the project has them.
+
+    A wheel with one of them is a release of the project under a name that its files do not tell, and may have the fix.
+    """
+    found = set()
+    for one in fix.others:
+        if one.kind == SOURCE and one.path.endswith(".py") and one.before is not None:
+            root = next((root for root in roots if root and one.path.startswith(f"{root}/")), "")
+            inner = one.path[len(root) + 1 :] if root else one.path
+            if inner.split("/")[0].removesuffix(".py") not in _OWN_PARTS:
+                found.add(inner)
+    return frozenset(found)
 
 
 def project_version(project: PythonProject, fix: KnownFix) -> str:

@@ -13,12 +13,18 @@ import posixpath
 import re
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
+
+from proctor.author.mine.python_resolution import is_pin, is_requirement
 
 FILE_BYTES = 4 << 20
 MOST_REQUIREMENTS = 400
 MOST_INCLUDES = 20
+MOST_CONSTANTS = 10_000
+"""The most items of a list that sums of constants make."""
+MOST_DEPTH = 100
+MOST_DIGITS = 18
 
 Read = Callable[[str], bytes | None]
 
@@ -95,6 +101,8 @@ class _Reader:
     def __init__(self, read: Read, paths: frozenset[str]) -> None:
         self._read = read
         self._paths = paths
+        self._texts: dict[str, str] = {}
+        self._included: set[str] = set()
         self.name = self.version = self.requires_python = ""
         self.requirements: list[Requirement] = []
         self.extras: dict[str, list[Requirement]] = {}
@@ -149,30 +157,34 @@ class _Reader:
         waiting, seen = list(found), 0
         while waiting and seen < MOST_REQUIREMENTS * 2:
             one, seen = waiting.pop(0), seen + 1
-            text = one.text
+            text = re.split(r"\s#", one.text)[0].strip()
+            one = replace(one, text=text)
             if one.name == mine or text in ("", "."):
                 inner = re.search(r"\[([^\]]*)\]", text)
                 for extra in (inner[1] if inner else "").split(","):
                     waiting += self.extras.get(normalised(extra.strip()), [])
                 continue
-            if "://" in text or " @ " in text or text.startswith(("git+", ".", "/", "-")):
-                self.notes.append(f"{one.file}: {text[:100]} is not on an index and was left out")
+            if not is_requirement(text):
+                shown = "".join(sign if sign.isprintable() else " " for sign in text[:100])
+                self.notes.append(f"{one.file}: {shown} is not on an index and was left out")
                 continue
-            if one.name and len(done) < MOST_REQUIREMENTS and "\n" not in text:
+            if len(done) < MOST_REQUIREMENTS:
                 done.setdefault(text, one)
         return tuple(done.values())
 
     def _text(self, path: str) -> str:
         if path not in self._paths:
             return ""
-        data = self._read(path)
-        return "" if data is None or len(data) > FILE_BYTES else data.decode("utf-8", "replace")
+        if path not in self._texts:
+            data = self._read(path)
+            self._texts[path] = "" if data is None or len(data) > FILE_BYTES else data.decode("utf-8", "replace")
+        return self._texts[path]
 
     def _toml(self, path: str) -> dict[str, Any]:
         text = self._text(path)
         try:
             return tomllib.loads(text)
-        except (tomllib.TOMLDecodeError, RecursionError):
+        except (ValueError, RecursionError):  # a number may have too many digits, besides wrong TOML
             self.notes.append(f"{path} is not valid TOML and was left out")
             return {}
 
@@ -184,6 +196,7 @@ class _Reader:
     def _listed(self, value: Any, path: str) -> list[Requirement]:
         """The texts of a list as requirements."""
         texts = [one for one in value if isinstance(one, str)] if isinstance(value, list) else []
+        texts = texts[:MOST_REQUIREMENTS]
         return [Requirement(text.strip(), path, self._line(path, text)) for text in texts]
 
     def _pyproject(self, whole: dict[str, Any]) -> None:
@@ -217,9 +230,10 @@ class _Reader:
         self.roots += [one for one in where if isinstance(one, str)] if isinstance(where, list) else []
 
     def _group(self, groups: dict[str, Any], name: str, file: str, depth: int) -> list[Requirement]:
-        """A dependency group with those that it includes."""
+        """A dependency group with those that it includes; none counts twice."""
         found: list[Requirement] = []
-        group = groups.get(name)
+        group = groups.get(name) if f"{file}:{name}" not in self._included else None
+        self._included.add(f"{file}:{name}")
         for one in group if isinstance(group, list) and depth < MOST_INCLUDES else []:
             if isinstance(one, str):
                 found += self._listed([one], file)
@@ -279,7 +293,10 @@ class _Reader:
         config = self._ini(file)
         if config is None:
             return
-        get = config.get
+
+        def get(section: str, name: str, *, fallback: str) -> str:
+            return config.get(section, name, fallback=fallback) or ""  # a name may be without a value
+
         self.name = self.name or get("metadata", "name", fallback="").strip()
         version = get("metadata", "version", fallback="").strip()
         self.version = self.version or (version if re.match(r"[0-9]", version) else "")
@@ -291,7 +308,7 @@ class _Reader:
                 self.extras.setdefault(normalised(name), []).extend(self._ini_list(text, file))
         if config.has_section("options.entry_points"):
             for title, text in config.items("options.entry_points"):
-                self._entry_point_lines(title, text.splitlines())
+                self._entry_point_lines(title, (text or "").splitlines())
         for root in (get("options.packages.find", "where", fallback=""), get("options", "package_dir", fallback="")):
             self.roots += [part.strip() for part in root.replace("=", "\n").splitlines() if _is_inner(part.strip())]
 
@@ -302,13 +319,13 @@ class _Reader:
         config = configparser.ConfigParser(interpolation=None, strict=False, allow_no_value=True)
         try:
             config.read_string(text)
-        except configparser.Error:
+        except (configparser.Error, AttributeError):  # the latter where lines continue a name without a value
             self.notes.append(f"{file} cannot be parsed and was left out")
             return None
         return config
 
     def _ini_list(self, text: str | None, file: str) -> list[Requirement]:
-        lines = (line.partition(" #")[0].strip() for line in (text or "").splitlines())
+        lines = [line.partition(" #")[0].strip() for line in (text or "").splitlines()[:MOST_REQUIREMENTS]]
         return [Requirement(line, file, self._line(file, line)) for line in lines if _NAME.match(line)]
 
     def _entry_point_lines(self, title: str, lines: Iterable[str]) -> None:
@@ -366,15 +383,20 @@ class _Reader:
             and (directory in ("", "requirements", "tests", "test", "dev"))
         )
 
-    def _requirements_file(self, path: str, depth: int = 0) -> list[Requirement]:
+    def _requirements_file(self, path: str, above: set[str] | None = None) -> list[Requirement]:
+        """The lines of a file and of those that it includes; each file counts once."""
         found: list[Requirement] = []
+        seen = set() if above is None else above
+        if path in seen or len(seen) > MOST_INCLUDES:
+            return found
+        seen.add(path)
         text = self._text(path).replace("\\\n", " ")
         for number, line in enumerate(text.splitlines()[:5000], 1):
             entry = re.split(r"\s#|\s--hash", line.strip())[0].strip()
             if match := re.match(r"(?:-r|--requirement|-c)[ =]?\s*(\S+)", entry):
                 inner = posixpath.normpath(posixpath.join(posixpath.dirname(path), match[1]))
-                if depth < MOST_INCLUDES and not entry.startswith("-c"):
-                    found += self._requirements_file(inner, depth + 1)
+                if not entry.startswith("-c"):
+                    found += self._requirements_file(inner, seen)
             elif match := re.match(r"(?:-e|--editable)[ =]?\s*(\S+)", entry):
                 if match[1].startswith("."):
                     found.append(Requirement(f"{self.name or '.'}{match[1].lstrip('./')}", path, number))
@@ -398,10 +420,10 @@ class _Reader:
             ):
                 lines = [
                     re.sub(r"^[\w{},!.-]+:\s+", "", line)
-                    for line in config.get(section, "deps", fallback="").splitlines()
+                    for line in (config.get(section, "deps", fallback="") or "").splitlines()
                 ]
                 self._tool_lines(lines, "tox.ini")
-                for extra in re.split(r"[\s,]+", config.get(section, "extras", fallback="")):
+                for extra in re.split(r"[\s,]+", config.get(section, "extras", fallback="") or ""):
                     self.tests += self.extras.get(normalised(extra), []) if extra else []
 
     def _tool_lines(self, lines: Iterable[str], file: str) -> None:
@@ -434,7 +456,7 @@ class _Reader:
             packages = self._toml(path).get("package") if path in self._paths else None
             for one in packages if isinstance(packages, list) else ():
                 name, version = (one.get("name"), one.get("version")) if isinstance(one, dict) else (None, None)
-                if isinstance(name, str) and isinstance(version, str) and re.fullmatch(r"[0-9A-Za-z.!+]+", version):
+                if isinstance(name, str) and isinstance(version, str) and is_pin(name, version):
                     known = self.pins.setdefault(normalised(name), version)
                     if known != version:  # a fork for other interpreters or systems: no single pin
                         self.pins[normalised(name)] = ""
@@ -501,7 +523,7 @@ def _poetry_bounds(text: str) -> str:
     found = []
     for one in text.split(","):
         part = one.strip()
-        match = re.fullmatch(r"(\^|~)\s*([0-9]+)((?:\.[0-9]+)*)(.*)", part)
+        match = re.fullmatch(rf"(\^|~)\s*([0-9]{{1,{MOST_DIGITS}}})((?:\.[0-9]{{1,{MOST_DIGITS}}})*)([^0-9].*)?", part)
         if match:
             numbers = [int(match[2]), *map(int, filter(None, match[3].split(".")))]
             place = (
@@ -510,7 +532,7 @@ def _poetry_bounds(text: str) -> str:
                 else min(1, len(numbers) - 1)
             )
             upper = [*numbers[:place], numbers[place] + 1]
-            found.append(f">={match[2]}{match[3]}{match[4]},<{'.'.join(map(str, upper))}")
+            found.append(f">={match[2]}{match[3]}{match[4] or ''},<{'.'.join(map(str, upper))}")
         elif re.match(r"[0-9]", part):
             found.append(f"=={part}")
         elif re.match(r"(?:[<>=!]=?|~=)", part):
@@ -532,22 +554,25 @@ def _called(call: ast.Call) -> str:
     return call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
 
 
-def _constant(node: ast.expr, known: Mapping[str, Any]) -> Any:
+def _constant(node: ast.expr, known: Mapping[str, Any], depth: int = 0) -> Any:
     """The value of an expression of constants, known names and sums; ``None`` for anything else, also inside."""
+    if depth > MOST_DEPTH:
+        return None
+    depth += 1
     if isinstance(node, ast.Constant):
         return node.value
     if isinstance(node, ast.Name):
         return known.get(node.id)
     if isinstance(node, ast.List | ast.Tuple):
-        return [_constant(one, known) for one in node.elts]
+        return [_constant(one, known, depth) for one in node.elts]
     if isinstance(node, ast.Dict):
-        keys = [_constant(one, known) if one is not None else None for one in node.keys]
+        keys = [_constant(one, known, depth) if one is not None else None for one in node.keys]
         pairs = zip(keys, node.values, strict=True)
-        return {key: _constant(value, known) for key, value in pairs if isinstance(key, str)}
+        return {key: _constant(value, known, depth) for key, value in pairs if isinstance(key, str)}
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
-        left, right = _constant(node.left, known), _constant(node.right, known)
-        if isinstance(left, list) and isinstance(right, list):
+        left, right = _constant(node.left, known, depth), _constant(node.right, known, depth)
+        if isinstance(left, list) and isinstance(right, list) and len(left) + len(right) <= MOST_CONSTANTS:
             return left + right
     if isinstance(node, ast.Call) and _called(node) == "dict":
-        return {one.arg: _constant(one.value, known) for one in node.keywords if one.arg}
+        return {one.arg: _constant(one.value, known, depth) for one in node.keywords if one.arg}
     return None

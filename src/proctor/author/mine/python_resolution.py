@@ -14,7 +14,9 @@ import tempfile
 import threading
 import time
 import tomllib
+import zipfile
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -26,11 +28,32 @@ from proctor.execute.inputs.package_clients import last_words, run_client
 from proctor.execute.inputs.pypi import SANDBOX_PYTHON, fetch_wheels, python_with_pip
 
 DAY = 86_400
+REQUIREMENT_CHARACTERS = 500
 RUNNER_SINCE = "2022-05-01"
 """The test runner is at least as new as this, so that it works with the interpreters of today."""
 RUNNER = ("pytest", "pluggy", "iniconfig", "packaging", "tomli", "exceptiongroup", "pytest-timeout")
 _PIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _VERSION = re.compile(r"[0-9][0-9A-Za-z.!+]*")
+_BOUND = r"(?:===?|~=|[<>!]=|[<>])[ \t]*[0-9A-Za-z.*+!_-]+"
+_BOUNDS = rf"{_BOUND}[ \t]*(?:,[ \t]*{_BOUND}[ \t]*)*,?"
+_REQUIREMENT = re.compile(
+    r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?[ \t]*(?:\[[A-Za-z0-9._, \t-]*\][ \t]*)?"
+    rf"(?:{_BOUNDS}|\([ \t]*{_BOUNDS}[ \t]*\))?[ \t]*(?:;(?![^;]*[ \t]-)[A-Za-z0-9_.,*+!<>=~'\"() \t-]*)?",
+    re.ASCII,
+)
+
+
+def is_requirement(text: str) -> bool:
+    """Whether a line names a release on the index and nothing else: no path, no address and no option of a client.
+
+    Clients read lines from a file, where a path or ``-e`` would have them build what is there, outside every sandbox.
+    """
+    return len(text) <= REQUIREMENT_CHARACTERS and _REQUIREMENT.fullmatch(text) is not None
+
+
+def is_pin(name: str, version: str) -> bool:
+    """Whether a name and a version from a lock file can be a line of constraints."""
+    return bool(_PIN.fullmatch(name) and _VERSION.fullmatch(version))
 
 
 class Unresolvable(ProctorError):
@@ -70,6 +93,10 @@ class Resolver:
 
     def resolve(self, requirements: Sequence[str], constraints: Mapping[str, str], seconds: int) -> Resolution:
         """The wheels for ``requirements`` as of the end of the day of ``seconds``; 0 means today."""
+        odd = [one for one in requirements if not is_requirement(one)]
+        odd += [name for name, version in constraints.items() if not is_pin(name, version)]
+        if odd:
+            raise Unresolvable(f"not a requirement that an index can satisfy: {odd[0][:100]!r}")
         day = _day(seconds)
         key = digest({"requirements": sorted(set(requirements)), "constraints": dict(constraints), "day": day})
         with self._lock:
@@ -83,6 +110,15 @@ class Resolver:
         if isinstance(found, Unresolvable):
             raise found
         return found
+
+    def contents(self, pin: Pin) -> frozenset[str]:
+        """The names of the files in a wheel; none if it is not a whole archive."""
+        path = self._cache.path(pin.file)
+        if path is None:
+            return frozenset()
+        with suppress(zipfile.BadZipFile, NotImplementedError, ValueError, OSError), zipfile.ZipFile(path) as archive:
+            return frozenset(archive.namelist())
+        return frozenset()
 
     def _resolve(self, requirements: Sequence[str], constraints: Mapping[str, str], day: str) -> Resolution:
         with tempfile.TemporaryDirectory(prefix="proctor-resolve-", dir=self._scratch) as name:
