@@ -102,3 +102,20 @@ def test_a_line_that_was_cut_off_is_left_out_and_a_broken_one_is_named(tmp_path:
     path.write_text('{"kind": "mined"}\n')
     with pytest.raises(UsageFault, match="line 1 is not a record: schema is missing"):
         read_mined(path)
+
+
+@pytest.mark.parametrize(
+    "contract", ["..", "contracts/..", "../contracts/a", "/tmp/a", "contracts/a/../..", "contracts/"]
+)
+def test_a_record_that_names_another_place_is_refused(tmp_path: Path, contract: str) -> None:
+    """A walk removes the contracts of records that no longer hold."""
+    record = {"kind": "mined", "schema": 1, "commit": "a" * 40, "base": "", "committed": 1, "subject": ""}
+    path = tmp_path / "mine.jsonl"
+    path.write_text(json.dumps({**record, "status": "proven", "contract": contract}) + "\n")
+    with pytest.raises(UsageFault, match="line 1 is not a record: 'contract' is not contracts/NAME"):
+        read_mined(path)
+    path.write_text(json.dumps({**record, "status": "proven", "contract": "contracts/fix-it-0123456789"}) + "\n")
+    assert len(read_mined(path)) == 1
+    path.write_text(json.dumps({**record, "status": "rejected", "reason": "odd"}) + "\n")
+    with pytest.raises(UsageFault, match="'reason' is unknown"):
+        read_mined(path)

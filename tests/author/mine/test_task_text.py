@@ -12,7 +12,7 @@ from proctor.author.mine.issue_export import read_issues
 from proctor.author.mine.known_fix import ChangedFile, KnownFix
 from proctor.author.mine.path_kinds import kind_of
 from proctor.author.mine.quality import measure
-from proctor.author.mine.task_text import TaskText, draft, new_names
+from proctor.author.mine.task_text import TaskText, added_lines, draft, new_names
 from proctor.base.errors import UsageFault
 from tests.author.mine.histories import CHANGES, FIXED, MORE_TESTS, SLUG, TESTS
 
@@ -143,3 +143,13 @@ def test_what_tests_demand_beyond_the_text_is_measured() -> None:
     assert (found.exact_messages, found.network, found.clock, found.source_files) == (1, 1, 1, 1)
     assert found.snapshots == 2 and found.hidden_names == ("join",)
     assert found.leak_score == 0.0
+
+
+def test_long_changes_are_compared_as_sets() -> None:
+    """To align 100000 equal lines with each other would take hours."""
+    before, after = b"same\n" * 50_000, b"new\n" + b"same\n" * 50_000 + b"last\n"
+    shuffled = b"other\n" + b"{\n}\n" * 50_000
+    assert added_lines(before, after)[1:] == ["new", "last"]
+    assert set(added_lines(before, shuffled)) == {"", "other", "{", "}"}
+    assert added_lines(b"a\nb\n", b"a\nx\nb\n") == ["", "x"]
+    assert added_lines(b"a\n", b"a\na\n") == ["", "a"]

@@ -264,7 +264,7 @@ class Miner:
             record = replace(record, reason="contract", detail=_plain(str(error))[:DETAIL_CHARACTERS])
         except InfrastructureFault as fault:
             record = replace(record, status=FAULT, reason="machine", detail=_plain(str(fault))[:DETAIL_CHARACTERS])
-        except ProctorError as error:
+        except (ProctorError, OSError) as error:  # a tree that has a name both as file and as directory
             record = replace(record, reason="contract", detail=_plain(str(error))[:DETAIL_CHARACTERS])
         if record.status != PROVEN:
             shutil.rmtree(place, ignore_errors=True)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
+from proctor.author.mine.candidate_rules import REASONS
 from proctor.author.mine.quality import Quality
 from proctor.base.canonical import canonical, parse
 from proctor.base.errors import UsageFault
@@ -16,6 +18,8 @@ from proctor.base.json_records import Amount, NotARecord, from_json, json_schema
 KIND, SCHEMA = "mined", 1
 FILE_NAME = "mine.jsonl"
 FILE_BYTES = 256 << 20
+_CONTRACT = re.compile(r"contracts/[a-z0-9][a-z0-9._-]{0,99}")
+"""Directories are removed by the names in records, so a record names one of the walk's own."""
 
 Status = Literal["valid", "proven", "rejected", "fault"]
 VALID: Status = "valid"
@@ -82,11 +86,20 @@ def read_mined(path: Path) -> dict[str, MinedCommit]:
     for number, line in enumerate(lines[:-1], 1):
         try:
             one = from_json(MinedCommit, parse(line))
+            _check(one)
         except (ValueError, NotARecord) as error:
             hint = "remove the file to start again; contracts that are complete stay valid"
             raise UsageFault(f"line {number} is not a record: {error}", where=str(path), hint=hint) from None
         found[one.commit] = one
     return found
+
+
+def _check(one: MinedCommit) -> None:
+    """Refuse a record that names another place than a contract of the walk, or a reason that there is not."""
+    if one.contract and not _CONTRACT.fullmatch(one.contract):
+        raise ValueError("'contract' is not contracts/NAME")
+    if one.reason and one.reason not in REASONS:
+        raise ValueError("'reason' is unknown")
 
 
 def write_mined(path: Path, records: Iterable[MinedCommit]) -> None:

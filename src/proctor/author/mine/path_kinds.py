@@ -15,6 +15,7 @@ TEST, SOURCE, CHANGELOG, DOCUMENTATION, BUILD, LOCK, CI, GENERATED, VENDORED, OT
 )
 
 PATH_BYTES = 400
+PART_BYTES = 200
 
 _VENDORED_TEXT = """
     _vendor _vendored vendor vendored third_party third-party thirdparty node_modules bower_components extern
@@ -72,7 +73,9 @@ def usable_path(path: bytes) -> str:
     except UnicodeDecodeError:
         return ""
     parts = text.split("/")
-    plain = all(part not in ("", ".", "..") and part.lower() != ".git" and len(part) < 200 for part in parts)
+    plain = all(
+        part not in ("", ".", "..") and part.lower() != ".git" and len(part.encode()) <= PART_BYTES for part in parts
+    )
     odd = not text.isprintable() or "\\" in text or text.startswith(("-", "/", " ")) or text != text.strip()
     return "" if odd or not plain or len(path) > PATH_BYTES else text
 

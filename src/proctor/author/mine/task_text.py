@@ -13,6 +13,7 @@ import io
 import keyword
 import re
 import tokenize
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -21,6 +22,8 @@ from proctor.author.mine.known_fix import ChangedFile, KnownFix
 from proctor.author.mine.path_kinds import CHANGELOG, SOURCE
 
 LEAST_WORDS = 15
+MOST_COMPARED = 4_000_000
+"""Up to how many pairs of changed lines are aligned; longer changes are compared as sets, or they would take hours."""
 TITLE_CHARACTERS = 100
 BODY_CHARACTERS = 6000
 QUOTED_CHARACTERS = 16
@@ -169,11 +172,23 @@ def changelog_entries(changes: Iterable[ChangedFile]) -> list[str]:
 def added_lines(before: bytes, after: bytes) -> list[str]:
     """The lines of ``after`` that are not in ``before``, with an empty line between blocks."""
     old, new = (data.decode("utf-8", "replace").splitlines() for data in (before, after))
+    first, last = _shared(old, new), _shared(old[::-1], new[::-1])
+    last = min(last, len(old) - first, len(new) - first)
+    old, new = old[first : len(old) - last], new[first : len(new) - last]
+    if len(old) * len(new) > MOST_COMPARED:
+        left = Counter(old)
+        left.subtract(new)
+        return ["", *(line for line in new if left[line] < 0)]
     found: list[str] = []
     for tag, _, _, start, end in difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
         if tag in ("insert", "replace"):
             found += ["", *new[start:end]]
     return found
+
+
+def _shared(old: Sequence[str], new: Sequence[str]) -> int:
+    """How many lines two texts share at their beginning."""
+    return next((place for place, (a, b) in enumerate(zip(old, new, strict=False)) if a != b), min(len(old), len(new)))
 
 
 def _entries(lines: Sequence[str]) -> list[str]:
