@@ -105,6 +105,8 @@ def test_reports_of_pytest_count_only_to_the_end_of_a_session() -> None:
     assert read_pytest(LINES + b'{"status": 3}\n') == ({"a": "error"}, False)
     assert read_pytest(LINES) == ({}, False)
     assert read_pytest(LINES + b'{"status": 0') == ({}, False)
+    for line in (b"1", b"[]", b'"status"', b"null", b"[" * 100_000):
+        assert read_pytest(LINES + line + b'\n{"status": 0}\n') == ({}, False)
     skipped = b'{"id": "b", "when": "setup", "outcome": "skipped"}\n{"status": 0}\n'
     assert read_pytest(skipped) == ({"b": "skipped"}, True)
 

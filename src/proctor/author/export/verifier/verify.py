@@ -242,7 +242,9 @@ def read_pytest(data: bytes) -> tuple[dict[str, str], bool]:
     for line in data.decode("utf-8", "replace").split("\n"):
         try:
             record = json.loads(line) if line else {}
-        except ValueError:
+        except (ValueError, RecursionError):
+            return {}, False
+        if not isinstance(record, dict):
             return {}, False
         if "status" in record:
             return outcomes, record["status"] in GOOD_ENDINGS
