@@ -138,3 +138,10 @@ def test_a_clone_without_all_files_is_refused_with_advice(tmp_path: Path) -> Non
             history.read(tip, b"src/slugs/__init__.py")
         assert "whole clone" in refused.value.hint
         assert b"src/slugs/__init__.py" not in history.read_all(tip, lambda _: True, 1 << 20)
+
+
+@pytest.mark.parametrize("place", [b"x" * 5000, b"a\0b", b"/dev/null", b""])
+def test_a_checkout_that_points_nowhere_is_not_a_repository(tmp_path: Path, place: bytes) -> None:
+    (tmp_path / ".git").write_bytes(b"gitdir: " + place + b"\n")
+    with pytest.raises(BadRepository, match="not a git repository"), open_history(tmp_path):
+        pass

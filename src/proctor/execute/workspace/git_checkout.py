@@ -141,6 +141,18 @@ def borrow(lender: OwnRepository, source: Path) -> None:
 
 def git_directory(source: Path) -> Path:
     """The directory with the objects that belong to ``source``: a bare repository, a checkout or a linked one."""
+    try:
+        place = _shared_place(source)
+        is_repository = (place / "objects").is_dir()
+    except (OSError, ValueError):  # a name that is too long, or that no file can have
+        is_repository = False
+    if not is_repository:
+        raise BadRepository("not a git repository", where=str(source), hint="repository.git names a directory")
+    return place
+
+
+def _shared_place(source: Path) -> Path:
+    """Where ``source`` says that its objects are."""
     place = source.resolve()
     inner = place / ".git"
     if inner.is_file():
@@ -151,8 +163,6 @@ def git_directory(source: Path) -> Path:
     if (place / "commondir").is_file():
         text = read_bounded(place / "commondir", _SMALL).decode("utf-8", "surrogateescape")
         place = (place / text.strip()).resolve()
-    if not (place / "objects").is_dir():
-        raise BadRepository("not a git repository", where=str(source), hint="repository.git names a directory")
     return place
 
 
