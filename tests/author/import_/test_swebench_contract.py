@@ -101,6 +101,7 @@ def test_an_image_of_the_engine_is_pinned_by_its_layers(importing: Any) -> None:
         ({"problem_statement": " "}, "bad-record"),
         ({"problem_statement": "a\0b"}, "bad-record"),
         ({"problem_statement": "\ud800"}, "bad-record"),
+        ({"FAIL_TO_PASS": ["tests/test_greeting.py::\ud800"]}, "bad-record"),
         ({"patch": "no patch"}, "bad-patch"),
         ({"patch": ...}, "bad-record"),
         ({"test_patch": sample.TEST_PATCH.replace("'A'", "'B'")}, "bad-patch"),

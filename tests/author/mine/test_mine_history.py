@@ -116,6 +116,9 @@ def test_a_record_that_names_another_place_is_refused(tmp_path: Path, contract: 
         read_mined(path)
     path.write_text(json.dumps({**record, "status": "proven", "contract": "contracts/fix-it-0123456789"}) + "\n")
     assert len(read_mined(path)) == 1
+    path.write_text(json.dumps({**record, "status": "rejected", "committed": 1 << 50}) + "\n")
+    with pytest.raises(UsageFault, match="'committed' is no time"):
+        read_mined(path)
     path.write_text(json.dumps({**record, "status": "rejected", "reason": "odd"}) + "\n")
     with pytest.raises(UsageFault, match="'reason' is unknown"):
         read_mined(path)

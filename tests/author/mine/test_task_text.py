@@ -153,3 +153,9 @@ def test_long_changes_are_compared_as_sets() -> None:
     assert set(added_lines(before, shuffled)) == {"", "other", "{", "}"}
     assert added_lines(b"a\nb\n", b"a\nx\nb\n") == ["", "x"]
     assert added_lines(b"a\n", b"a\na\n") == ["", "a"]
+
+
+def test_issues_without_a_usual_number_are_left_out(tmp_path: Path) -> None:
+    export = tmp_path / "issues.json"
+    export.write_text(json.dumps([{"number": number, "title": "A"} for number in (2**60, -1, 0, True, 5)]))
+    assert list(read_issues(export)) == [5]

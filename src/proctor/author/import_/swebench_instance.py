@@ -18,6 +18,7 @@ from proctor.base.canonical import NotJson, parse
 ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 REPOSITORY = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}/[A-Za-z0-9._-]{1,100}")
 COMMIT = re.compile(r"[0-9a-f]{40}")
+SURROGATE = re.compile("[\ud800-\udfff]")
 MAX_IDS = 100_000
 MAX_ID_CHARACTERS = 4000
 PYTHON = frozenset({"", "python", "py"})
@@ -152,7 +153,8 @@ def _ids(record: Mapping[str, Any], field: str) -> tuple[str, ...]:
     if len(value) > MAX_IDS:
         raise Refused("bad-record", f"{field} has {len(value):,} ids")
     for one in value:
-        if not one.strip() or len(one) > MAX_ID_CHARACTERS or "\n" in one or "\0" in one:
+        wrong = "\n" in one or "\0" in one or SURROGATE.search(one)
+        if not one.strip() or len(one) > MAX_ID_CHARACTERS or wrong:
             raise Refused("bad-record", f"{field} has the id {shown(one[:80])!r}")
     return tuple(dict.fromkeys(one.strip() for one in value))
 

@@ -18,6 +18,7 @@ from proctor.base.files import read_bounded
 
 EXPORT_BYTES = 256 << 20
 TEXT_CHARACTERS = 20_000
+MOST_NUMBER = 10**9
 
 _CLOSING = re.compile(
     r"\b(?:fix(?:e[sd])?|close[sd]?|resolve[sd]?)\b[:\s]*(?:issue\s*)?(?:[\w.-]+/[\w.-]+)?#(\d{1,7})", re.IGNORECASE
@@ -55,7 +56,7 @@ def _issue(entry: Any) -> Issue | None:
     if not isinstance(entry, Mapping) or entry.get("pull_request"):
         return None
     number, title, body = entry.get("number"), entry.get("title"), entry.get("body")
-    if type(number) is not int or not isinstance(title, str):
+    if type(number) is not int or not 0 < number <= MOST_NUMBER or not isinstance(title, str):
         return None
     return Issue(number, title[:TEXT_CHARACTERS], body[:TEXT_CHARACTERS] if isinstance(body, str) else "")
 

@@ -14,6 +14,7 @@ from proctor.base.canonical import canonical, parse
 from proctor.base.errors import UsageFault
 from proctor.base.files import read_bounded, write_whole
 from proctor.base.json_records import Amount, NotARecord, from_json, json_schema, to_json
+from proctor.execute.workspace.git_history import LATEST
 
 KIND, SCHEMA = "mined", 1
 FILE_NAME = "mine.jsonl"
@@ -100,6 +101,8 @@ def _check(one: MinedCommit) -> None:
         raise ValueError("'contract' is not contracts/NAME")
     if one.reason and one.reason not in REASONS:
         raise ValueError("'reason' is unknown")
+    if not 0 <= one.committed <= LATEST:
+        raise ValueError("'committed' is no time")
 
 
 def write_mined(path: Path, records: Iterable[MinedCommit]) -> None:
