@@ -252,3 +252,9 @@ def test_a_number_without_end_beside_nan_is_refused_as_a_number() -> None:
     assert found[0] is None and found[2] == 12
     with pytest.raises(UsageFault, match="'cost' is"):
         number_cell(found[1], "cost", "log")
+
+
+def test_text_that_is_not_unicode_beside_nan_is_refused() -> None:
+    assert values(b'[NaN, "\\ud83d\\ude00"]', "log") == [None, "\U0001f600"]
+    with pytest.raises(UsageFault, match="not JSON"):
+        values(b'[NaN, "\\ud800"]', "log")

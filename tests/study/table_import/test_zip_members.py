@@ -73,3 +73,12 @@ def test_other_methods_and_equal_names_are_refused(tmp_path: Path) -> None:
         archive.writestr("a", b"y")
     with pytest.raises(UsageFault, match="the same name"):
         members(path)
+
+
+def test_members_that_are_too_large_together_are_refused(tmp_path: Path) -> None:
+    """Many members may share the same compressed bytes."""
+    path = deflated(tmp_path / "a.eval", {f"m{number}": b"0" * 900_000 for number in range(6)})
+    found = members(path)
+    with pytest.raises(UsageFault, match="too large together"):
+        for name in found.names():
+            found.read(name)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -26,6 +27,7 @@ MAX_TEXT = 500
 """The longest name in characters."""
 MAX_COLUMNS = 200
 MAX_DIGITS = 18
+SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 
 
 @dataclass(frozen=True)
@@ -100,7 +102,10 @@ def _integer(digits: str) -> int | float:
 
 def _lenient(data: bytes, where: str) -> Any:
     try:
-        return json.loads(data, parse_constant=lambda _: None, parse_int=_integer)
+        found = json.loads(data, parse_constant=lambda _: None, parse_int=_integer)
+        if SURROGATE.search(data):  # text in pairs of them is whole, one alone is no text
+            json.dumps(found, ensure_ascii=False).encode()
+        return found
     except (ValueError, RecursionError):
         return None
 

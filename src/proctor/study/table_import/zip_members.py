@@ -19,6 +19,8 @@ MAX_MEMBERS = 2_000_000
 MAX_MEMBER_BYTES = 512 * 2**20
 ZSTD = 93
 METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, ZSTD)
+TIMES = 4
+"""How many times the limit is read of all members together: many may share the same compressed bytes."""
 MAX_WINDOW_BYTES = 256 * 2**20
 CHUNK_BYTES = 1 << 20
 ENCRYPTED = 1
@@ -31,6 +33,7 @@ class ZipMembers:
 
     def __init__(self, file: BinaryIO, name: str, limit_bytes: int = MAX_MEMBER_BYTES) -> None:
         self._file, self._name, self._limit = file, name, limit_bytes
+        self._left = TIMES * limit_bytes
         try:
             with zipfile.ZipFile(file) as archive:
                 infos = archive.infolist()
@@ -54,6 +57,10 @@ class ZipMembers:
             raise UsageFault(f"this member is {what}", where=where, hint="stored, deflate and zstd are read")
         if max(info.file_size, info.compress_size) > self._limit:
             raise UsageFault(f"this member has {info.file_size:,} bytes", where=where, hint=self._most())
+        self._left -= max(info.file_size, info.compress_size)
+        if self._left < 0:
+            hint = f"at most {TIMES * self._limit:,} bytes are read of one archive"
+            raise UsageFault("the members are too large together", where=where, hint=hint)
         data = bytearray()
         try:
             for chunk in self._chunks(info):
