@@ -108,7 +108,7 @@ def swebench(
     def found() -> Iterator[Callable[[], ImportedTask]]:
         for path in paths:
             for source, record in records(path):
-                if not wanted or record.get("instance_id") in wanted:
+                if not wanted or str(record.get("instance_id")) in wanted:
                     yield partial(_proven, machine, partial(import_instance, record, source, out, places, known))
 
     return _import(found(), out, limit, json_)

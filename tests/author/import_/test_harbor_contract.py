@@ -190,3 +190,17 @@ def test_links_out_of_a_task_are_not_followed(importing: Any, tmp_path: Path) ->
         assert importing().detail == f"{name} is a link"
         (folder / name).unlink()
         (tmp_path / name).rename(folder / name)
+
+
+def test_a_task_cannot_take_the_place_of_a_solution(importing: Any, tmp_path: Path) -> None:
+    """The solution of one task would be written into the contract of the other."""
+    named = FILES["task.toml"].replace("org/hello", "org/hello.solution")
+    assert importing(**{"task.toml": named}).reason == "exists"
+    (tmp_path / "out" / "org__hello.solution").mkdir()
+    assert importing().reason == "exists"
+
+
+def test_a_decorator_that_nests_deeply_is_no_fault(importing: Any) -> None:
+    test = f"@mark({' + '.join(['1'] * 1200)})\ndef test_a():\n    pass\n"
+    found = importing(**{"tests/test.sh": "pytest /tests/t.py\n", "tests/t.py": test})
+    assert found.status == "written"

@@ -13,6 +13,7 @@ from __future__ import annotations
 import ast
 import hashlib
 import io
+import os
 import re
 import tarfile
 from collections.abc import Mapping
@@ -81,6 +82,8 @@ def absent_task(name: str, dataset: Path) -> ImportedTask:
 
 def _write(task: HarborTask, folder: Path, out: Path, environments: Environments, losses: Losses) -> Path:
     name = contract_name(task.name.replace("/", "__"))
+    if name.endswith(BESIDE) or os.path.lexists(out / f"{name}{BESIDE}"):
+        raise Refused("exists", f"{name}{BESIDE}")
     environment = environments.of(task.name, "", "", task.image, losses, hide=task.workdir)
     tree = _tree(task, folder, losses)
     check = _check(task, environment, losses)
@@ -215,12 +218,16 @@ def _tests(path: str, data: bytes) -> list[str]:
         above = f"{one.name}::" if isinstance(one, ast.ClassDef) else ""
         for test in inner:
             if isinstance(test, ast.FunctionDef | ast.AsyncFunctionDef) and test.name.startswith("test"):
-                if any("parametrize" in ast.unparse(mark) for mark in test.decorator_list):
+                if any(_is_parametrize(node) for mark in test.decorator_list for node in ast.walk(mark)):
                     raise Refused("unknown-id", f"tests/{path}::{test.name} has parameters")
                 found.append(f"{INSIDE}/tests/{path}::{above}{test.name}")
     if not found:
         raise Refused("no-tests", listed([f"tests/{path}"]))
     return found
+
+
+def _is_parametrize(node: ast.AST) -> bool:
+    return "parametrize" in (getattr(node, "attr", ""), getattr(node, "id", ""))
 
 
 def _moved(data: bytes, workdir: str) -> bytes:
