@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 from typing import Any
 
@@ -159,3 +160,10 @@ def test_issues_without_a_usual_number_are_left_out(tmp_path: Path) -> None:
     export = tmp_path / "issues.json"
     export.write_text(json.dumps([{"number": number, "title": "A"} for number in (2**60, -1, 0, True, 5)]))
     assert list(read_issues(export)) == [5]
+
+
+@pytest.mark.parametrize("unit", ["[", "#1 ", "@a ", " ", "a.", "(#1,", "`x <https://", "(issue 1,", "[x]("])
+def test_a_line_without_end_takes_no_time_without_end(unit: str) -> None:
+    start = time.process_time()
+    text(f"Fix it\n\n{unit * 20_000}", None)
+    assert time.process_time() - start < 20

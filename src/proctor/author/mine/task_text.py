@@ -16,6 +16,7 @@ import tokenize
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 from proctor.author.mine.issue_export import Issue, issue_of
 from proctor.author.mine.known_fix import ChangedFile, KnownFix
@@ -26,6 +27,10 @@ MOST_COMPARED = 4_000_000
 """Up to how many pairs of changed lines are aligned; longer changes are compared as sets, or they would take hours."""
 TITLE_CHARACTERS = 100
 BODY_CHARACTERS = 6000
+PARAGRAPH_CHARACTERS = 2000
+ISSUE_CHARACTERS = 12_000
+MOST_PARAGRAPHS = 100
+"""How much of a paragraph, and how many of them, are read: patterns take time that grows faster than their text."""
 QUOTED_CHARACTERS = 16
 """A line of the solution of at least so many characters counts as quoted if the text has it."""
 
@@ -77,6 +82,7 @@ _DANGLING = re.compile(r"[ ,;(]+(?:by|in|see|from|via|of|since|with|after)\s*([.
 _COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
 _BULLET = re.compile(r"\s*(?:[-*+•]|\d+[.)])\s+")
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]{2,}")
+_SPACES = re.compile(r"\s{2,}")
 _SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z`\"'(])")
 _ORDINARY_TEXT = """
     None True False self cls args kwargs the and for not with from import return def class if else elif try except
@@ -146,7 +152,8 @@ def _of_issue(issue: Issue, secrets: _Secrets) -> TaskText:
     """The text of an issue, with its paragraphs and code as they are where they do not give the solution away."""
     (title, *_) = _cleaned([issue.title], secrets) or [""]
     kept = []
-    for line in _COMMENT.sub("", issue.body).splitlines():
+    for line in _COMMENT.sub("", issue.body[:ISSUE_CHARACTERS]).splitlines():
+        line = line[:PARAGRAPH_CHARACTERS].rstrip()
         why = secrets.reveals(line)
         if why:
             secrets.removed.append(why)
@@ -210,7 +217,7 @@ def _entries(lines: Sequence[str]) -> list[str]:
 
 def _message(message: str) -> tuple[str, list[str]]:
     """The subject and the paragraphs of a commit message; a merge takes the first line that says something."""
-    lines = [line.rstrip() for line in _COMMENT.sub("", message).splitlines()]
+    lines = [line.rstrip() for line in _COMMENT.sub("", message[:ISSUE_CHARACTERS]).splitlines()]
     lines = [line for line in lines if not _TRAILER.match(line) and not _MERGE.match(line)]
     while lines and not lines[0].strip():
         lines.pop(0)
@@ -277,9 +284,9 @@ def identifiers(path: str, data: bytes) -> set[str]:
 def _cleaned(paragraphs: Iterable[str], secrets: _Secrets) -> list[str]:
     """The paragraphs without references and without sentences that give the solution away."""
     found = []
-    for paragraph in paragraphs:
+    for paragraph in islice(paragraphs, MOST_PARAGRAPHS):
         kept = []
-        for sentence in _SENTENCE.split(paragraph):
+        for sentence in _SENTENCE.split(_SPACES.sub(" ", paragraph)[:PARAGRAPH_CHARACTERS]):
             why = secrets.reveals(sentence)
             if why:
                 secrets.removed.append(why)
