@@ -152,7 +152,7 @@ def git_directory(source: Path) -> Path:
         text = read_bounded(place / "commondir", _SMALL).decode("utf-8", "surrogateescape")
         place = (place / text.strip()).resolve()
     if not (place / "objects").is_dir():
-        raise BadRepository("not a git repository", where=str(source), hint="repository.git names a directory")
+        raise BadRepository("not a git repository", where=str(source), hint="name the directory of a git repository")
     return place
 
 
