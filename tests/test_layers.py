@@ -259,11 +259,15 @@ def test_names_explain_what_is_inside() -> None:
     assert [name for name in SOURCES if vague & set(name.split("."))] == []
 
 
+SKIPPED = ("LICENSE", ".git")
+"""Files at the top that nobody wrote here; `.git` is a file in a linked worktree."""
+
+
 def written_files() -> list[Path]:
     """Every text file that people wrote."""
     kinds = {".py", ".c", ".h", ".md", ".yaml", ".toml", ".txt", ".sh", ""}
     places = [PROJECT / place for place in ("src", "tests", "tools", "bench", "docs", "examples", ".ci")]
-    found = [path for path in PROJECT.iterdir() if path.is_file() and path.suffix in kinds and path.name != "LICENSE"]
+    found = [path for path in PROJECT.iterdir() if path.is_file() and path.suffix in kinds and path.name not in SKIPPED]
     for place in places:
         found += [path for path in place.rglob("*") if path.is_file() and path.suffix in kinds]
     return sorted(path for path in found if not {"__pycache__", "bin"} & set(path.parts[len(PROJECT.parts) :]))

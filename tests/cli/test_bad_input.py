@@ -216,3 +216,12 @@ def test_no_error_of_a_run_steers_the_terminal(
     for arguments in (("run", str(hostile), "--agent", "noop"), ("validate", str(hostile))):
         assert run_command(arguments) == 2
         assert "?]0;stolen?" in (err := capfd.readouterr().err) and "\x1b" not in err
+
+
+@pytest.mark.parametrize("command", ["show", "verify", "trace"])
+def test_a_name_longer_than_a_file_name_can_be_is_wrong_usage(
+    command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("PROCTOR_HOME", str(tmp_path / "home"))
+    assert run_command([command, "x" * 300]) == 2
+    assert "there is no run 'xxx" in capsys.readouterr().err

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
+from proctor.author.demo.build import materialise
 from proctor.base.canonical import canonical
 from proctor.cli.main import run_command
 from proctor.cli.run import why
@@ -148,6 +149,24 @@ def test_the_patch_and_the_log_of_a_check_are_printed(proctor: Proctor, make_con
     unknown = proctor("show", "last", "--log", "ads")
     assert unknown.returncode == 2 and "checks of this run: adds, quiet" in unknown.stderr
     assert "exclude each other" in proctor("show", "last", "--patch", "--why").stderr
+
+
+def test_an_empty_patch_and_a_trace_without_a_match_are_explained(proctor: Proctor, make_contract: Any) -> None:
+    assert proctor("run", make_contract(), "--agent", "noop").returncode == 1
+    patch = proctor("show", "last", "--patch")
+    assert (patch.returncode, patch.stdout) == (0, "") and "the patch is empty" in patch.stderr
+    none = proctor("trace", "last", "--conversation")
+    assert (none.returncode, none.stdout) == (0, "") and "of this run belongs to a conversation\n" in none.stderr
+    none = proctor("trace", "last", "--type", "words.hit", "--json")
+    assert (none.returncode, none.stdout) == (0, "") and "of this run belongs to the type words.hit\n" in none.stderr
+    assert "belongs to" not in proctor("trace", "last", "--type", "run.started").stderr
+
+
+def test_the_log_of_a_check_with_sentinels_names_the_tests_of_the_contract(proctor: Proctor, tmp_path: Path) -> None:
+    assert proctor("run", materialise(tmp_path / "demo"), "--agent", "noop").returncode == 1
+    log = proctor("show", "last", "--log", "tests").stdout
+    assert "\nthe output includes sentinels: tests that the judge adds, some of which must fail\n" in log
+    assert log.count("\nnot passed   ") == 5
 
 
 def test_long_events_end_at_a_field_or_a_word() -> None:

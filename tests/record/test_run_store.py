@@ -166,7 +166,7 @@ def test_a_name_that_means_several_runs_lists_some(tmp_path: Path) -> None:
     assert "write more" in caught.value.hint
 
 
-@pytest.mark.parametrize("name", ["", "zzz", "..", ".", "*", "x" * 200, "\0", "a\nb"])
+@pytest.mark.parametrize("name", ["", "zzz", "..", ".", "*", "x" * 200, "x" * 300, "\0", "a\nb"])
 def test_a_name_that_means_no_run(tmp_path: Path, name: str) -> None:
     shelf = bare(tmp_path, "20260307T120000-abc0000000")
     with pytest.raises(UsageFault, match="no run"):
@@ -178,3 +178,13 @@ def test_a_path_means_itself(tmp_path: Path, make_run: Any) -> None:
     assert RunStore(tmp_path / "elsewhere").find(str(run.path)) == run
     with pytest.raises(UsageFault, match="no run directory"):
         RunStore(tmp_path).find("absent/run")
+    with pytest.raises(UsageFault, match="this directory holds no run"):
+        RunStore(tmp_path).find(str(run.path.parent))
+
+
+def test_a_directory_that_is_not_that_of_a_run_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "contract").mkdir()
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(UsageFault, match="there is no run 'contract'") as caught:
+        RunStore(tmp_path).find("contract")
+    assert caught.value.hint == "`proctor runs` lists them; the directory 'contract' holds no run"

@@ -102,7 +102,8 @@ def _tell(state: PilotState, stages: Sequence[Stage], named: str) -> None:
     last = stages[-1]
     for one in last.unmet:
         said = plain_data(one.found)
-        click.echo(printable(f"{one.id}: {must(said)}: {found(said)}, required: {required(said)}"))
+        demand = f"not met: {one.id}, which demands that {must(said)}"
+        click.echo(printable(f"{demand}: {found(said)}, required: {required(said)}"))
         if advice := todo(said):
             click.echo(printable(f"  {advice}"))
     if last.stop is not None:

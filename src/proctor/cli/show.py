@@ -23,6 +23,7 @@ from proctor.contract.model import Check
 from proctor.execute.agents.options import shown_options
 from proctor.execute.inputs.input_cache import InputCache
 from proctor.execute.workspace.layer_store import LayerStore
+from proctor.judge.checks.sentinels import NONE
 from proctor.judge.run_verdict import gate_verdict
 from proctor.present.protected_file_changes import why_restored
 from proctor.record.manifest_model import read_manifest
@@ -91,7 +92,7 @@ def command(what: str, output: bool, why: bool, patch: bool, log: str | None, js
     if json_ and asked and asked != ["--why"]:
         raise UsageFault(f"{asked[0]} prints text, which has no JSON form", hint="leave out --json")
     path = Path(what)
-    if path.name == "contract.yaml" or (path / "contract.yaml").is_file():
+    if path.name == "contract.yaml" or os.path.isfile(path / "contract.yaml"):
         if asked:
             raise UsageFault(f"this is a contract, and {asked[0]} is about a run", where=what)
         _contract(path, json_)
@@ -99,7 +100,7 @@ def command(what: str, output: bool, why: bool, patch: bool, log: str | None, js
     try:
         run = run_store().find(what)
     except UsageFault:
-        if path.is_dir():
+        if os.path.isdir(path):
             load_contract(path)  # which says what is missing there
         raise
     if output or patch or log is not None:
@@ -220,6 +221,8 @@ def _patch(run: RunDirectory) -> None:
     if not os.path.lexists(run.patch):
         raise UsageFault("the run has no patch", where=run.path.name, hint="the agent has not finished, or never began")
     data = run.read(run.patch, PATCH_BYTES)
+    if not data:
+        click.echo(f"{run.path.name}: the patch is empty: the agent changed no file that counts", err=True)
     if sys.stdout.isatty():
         for line in data.decode("utf-8", "replace").splitlines():
             click.echo(printable(line.expandtabs()))
@@ -240,6 +243,10 @@ def _log(run: RunDirectory, check: str) -> None:
     for one in found:
         result = f"{one['outcome']} ({one['reason']})" if one["reason"] else one["outcome"]
         click.echo(printable(f"=== {check}, {one['tree']}, attempt {one['attempt']}: {result}"))
+        if one.get("sentinels", NONE) != NONE:
+            click.echo("the output includes sentinels: tests that the judge adds, some of which must fail")
+            for name in one.get("failing", ()):
+                click.echo(printable(f"not passed   {name}"))
         if not one["stdout"]["bytes"] + one["stderr"]["bytes"]:
             click.echo("nothing was printed")
         for name in ("stdout", "stderr"):

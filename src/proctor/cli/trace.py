@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -62,10 +62,11 @@ def command(run: str, types: tuple[str, ...], conversation: bool, full: bool, js
     lines = found.events.read_bytes().splitlines(keepends=True) if act and json_ else []
     causes = {} if json_ or act else {program.event.seq: program.cause for program in programs_of(events)}
     first = int(events[0].t) if events else 0
-    cut = 0
+    cut = shown = 0
     for event in events:
         if wanted and event.type not in wanted:
             continue
+        shown += 1
         if json_:
             sys.stdout.buffer.write(lines[event.seq] if act else line_bytes(event))
             continue
@@ -80,6 +81,8 @@ def command(run: str, types: tuple[str, ...], conversation: bool, full: bool, js
             click.echo(one_line(line))
     if cut:
         click.echo(f"{counted(cut, 'event')} shortened; --full prints them completely", err=True)
+    if wanted and not shown:
+        click.echo(f"none of the {counted(len(events), 'event')} of this run belongs to {_types(types)}", err=True)
     if act:
         message = f"the payloads of {act.events} events were removed by a retention act ({act})"
         click.echo(printable(message), err=True)
@@ -89,6 +92,11 @@ def command(run: str, types: tuple[str, ...], conversation: bool, full: bool, js
     problem = problem or evidence_problem(found, live=True)
     if problem is not None:
         raise problem
+
+
+def _types(types: Sequence[str]) -> str:
+    """What was asked for, where no event is of it."""
+    return f"the types {', '.join(types)}" if len(types) > 1 else f"the type {types[0]}" if types else "a conversation"
 
 
 def _words(event: Event, most: int | None) -> tuple[str, bool]:

@@ -132,7 +132,7 @@ def scaffold(directory: Path, name: str) -> list[Path]:
     if not NAME.matches(name):
         raise UsageFault(f"{name!r} cannot be the name of a contract", hint=f"it has to be {NAME.expected}")
     if directory.exists() and (not directory.is_dir() or any(directory.iterdir())):
-        raise UsageFault("exists and is not an empty directory", where=str(directory))
+        raise UsageFault("exists and is not an empty directory", where=str(directory), hint="name a new directory")
     archive = _archive()
     files = {
         "contract.yaml": _CONTRACT.format(name=name, sha256=hashlib.sha256(archive).hexdigest()).encode(),

@@ -111,7 +111,8 @@ class RunStore:
         at_hand = RunDirectory(Path(name)) if _holds_a_run(Path(name)) else None
         if "/" in name:
             if at_hand is None:
-                raise UsageFault("there is no run directory", where=name)
+                what = "this directory holds no run" if os.path.isdir(name) else "there is no run directory"
+                raise UsageFault(what, where=name, hint="`proctor runs` lists the runs in the home")
             return at_hand
         if name == LAST:
             runs = (RunDirectory(self.runs / name) for name in self.newest())
@@ -133,7 +134,8 @@ class RunStore:
         if len(fitting) == 1:
             return RunDirectory(self.runs / fitting[0])
         if not fitting:
-            raise UsageFault(f"there is no run {name!r}", hint="`proctor runs` lists them")
+            besides = f"; the directory {name!r} holds no run" if os.path.isdir(name) else ""
+            raise UsageFault(f"there is no run {name!r}", hint=f"`proctor runs` lists them{besides}")
         shown = ", ".join(fitting[:_MOST_NAMED]) + (", ..." if len(fitting) > _MOST_NAMED else "")
         raise UsageFault(f"{len(fitting)} runs match {name!r}: {shown}", hint="write more characters of the id")
 
@@ -189,7 +191,7 @@ def copy_of(run: RunDirectory) -> str:
 
 def _holds_a_run(path: Path) -> bool:
     run = RunDirectory(path)
-    return path.is_dir() and any(os.path.lexists(one) for one in (run.manifest, run.events, run.seal))
+    return os.path.isdir(path) and any(os.path.lexists(one) for one in (run.manifest, run.events, run.seal))
 
 
 def _live_state(run: RunDirectory) -> str:

@@ -69,7 +69,7 @@ def write_contract(
     if not NAME.matches(name):
         raise UsageFault(f"{name!r} cannot be the name of a contract", hint=f"it has to be {NAME.expected}")
     if directory.exists() and (not directory.is_dir() or any(directory.iterdir())):
-        raise UsageFault("exists and is not an empty directory", where=str(directory))
+        raise UsageFault("exists and is not an empty directory", where=str(directory), hint="name a new directory")
     patch = fix.reference(scratch)
     if not patch:
         raise UnfitFix("no-source", "the fix changes nothing but tests")

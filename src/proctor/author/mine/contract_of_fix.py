@@ -59,7 +59,8 @@ def make_contract(
 ) -> Made:
     """Write and prove the contract ``name``. It stays where the proof fails, so that a person can repair it."""
     if is_generated_only(fix):
-        raise UnfitFix("no-source", "the fix changes no source file of the project")
+        hint = "choose a commit that changes source files and their tests; proctor mine finds such commits"
+        raise UnfitFix("no-source", "the fix changes no source file of the project", hint=hint)
     text = draft(fix, issues)
     environment = infer_environment(fix, resolver, seconds)
     with machine.scratch("reference") as scratch:

@@ -147,7 +147,7 @@ def git_directory(source: Path) -> Path:
     except (OSError, ValueError):  # a name that is too long, or that no file can have
         is_repository = False
     if not is_repository:
-        raise BadRepository("not a git repository", where=str(source), hint="repository.git names a directory")
+        raise BadRepository("not a git repository", where=str(source), hint="name the directory of a git repository")
     return place
 
 

@@ -65,6 +65,7 @@ def test_a_budget_without_a_block_is_refused_before_any_run_and_mended_by_an_ame
     told = proctor("pilot", "run", file)
     assert told.returncode == 1 and told.stderr == ""
     assert "\none    refused  0     caps-pilot\n" in told.stdout and "never tried" not in told.stdout
+    assert "\nnot met: caps-pilot, which demands that " in told.stdout
     assert ": 1.00 USD, required: 2.00 USD (one, 4 runs)\n" in told.stdout
     assert runs_in(tmp_path / "home") == [], "neither checks nor screens were made"
     status = json.loads(proctor("pilot", "status", file, "--json").stdout)
