@@ -15,14 +15,15 @@ from typing import Any
 from proctor.author.export.interface import ExportedFile
 from proctor.author.export.swebench_ids import judged_checks, listed_tests
 from proctor.author.export.task_material import TaskMaterial, tar_bytes
-from proctor.author.export.verifier import proctor_export_results, verify
+from proctor.author.export.verifier import verify
 from proctor.execute.workspace import path_patterns
 from proctor.judge.checks.results_readers import interface, junit, tap
 from proctor.judge.patch_policy.paths_of_tests import IMPORT_ROOTS, NAMES, PATTERNS, RUNNER_MODULES, has_module
 
 PROGRAM = "verify.py"
 MODULES = (verify, path_patterns, interface, junit, tap)
-PLUGINS = (proctor_export_results,)
+PLUGIN = Path(verify.__file__).with_name("proctor_export_results.py")
+"""The plug-in is read as a file: it imports pytest, which is not installed with Proctor."""
 LEAST_PYTHON = "3.9"
 """The version of Python that the program needs in the image, as ``python3``."""
 
@@ -32,7 +33,7 @@ _OWN = re.compile(r"^from proctor\.[\w.]+?\.(\w+) import", re.MULTILINE)
 def verifier_files(task: TaskMaterial, folder: str = "") -> tuple[ExportedFile, ...]:
     """The files of the folder, by their paths below ``folder``."""
     sources = {f"{_name(module)}": _source(module) for module in MODULES}
-    sources |= {f"plugin/{_name(module)}": _source(module) for module in PLUGINS}
+    sources[f"plugin/{PLUGIN.name}"] = PLUGIN.read_bytes()
     files = {**sources, "checks.json": _json(plan(task)), "files.tar": judge_archive(task)}
     return tuple(ExportedFile(f"{folder}{path}", content) for path, content in sorted(files.items()))
 
