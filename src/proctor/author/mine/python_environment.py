@@ -166,7 +166,7 @@ def modules_under_test(fix: KnownFix, roots: Sequence[str]) -> tuple[str, ...]:
 def changed_modules(fix: KnownFix, roots: Sequence[str]) -> frozenset[str]:
     """The changed source files as a wheel of the project has them.
 
-    A wheel with one of them is a release of the project under a name that its files do not tell, and may have the fix.
+    A wheel with one of them is a release of the project under a name that its files do not state, and may have the fix.
     """
     found = set()
     for one in fix.others:
